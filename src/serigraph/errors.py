@@ -1,0 +1,137 @@
+"""Every error that Serigraph raises on purpose.
+
+    SerigraphError
+    ├── InputRefused            the table, the registry or the policy is not usable as it is      exit 3
+    │   ├── PolicyError         the policy file; lists all problems at once
+    │   ├── TableError          the table or the registry; lists all problems at once
+    │   ├── TaxonomyError       a taxonomy file
+    │   └── MissingExtra        the format needs a package that is not installed
+    ├── PromiseError            the release cannot be made without breaking the promise           exit 4
+    │   ├── Infeasible          some values do not fit; says which and what would help
+    │   ├── GuaranteeExceeded   the verifier found a pair above its threshold
+    │   └── PolicyChanged       the policy was changed in a way that would break the promise
+    ├── AlreadyPublished        this label or this table is out already                           exit 5
+    ├── SeriesError             the series on disk                                                exit 6
+    │   ├── SeriesNotFound      no series at this path
+    │   ├── SeriesExists        there is a series at this path already
+    │   ├── SeriesBusy          another process is publishing
+    │   └── LedgerDamaged       a part of the ledger was changed or is missing
+    ├── StorageError            the disk is full or cannot be written                             exit 7
+    └── ImpossibleState         a check that no input should be able to fail: a bug               exit 70
+
+An error says what is wrong, where, and what to do, and it never holds a person's id or value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class SerigraphError(Exception):
+    """Base of all errors: ``what`` happened, ``where``, and what to do about it (``remedy``)."""
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.remedy = remedy
+        super().__init__(" - ".join(part for part in (what, where, remedy) if part))
+
+
+class InputRefused(SerigraphError):
+    """The input cannot be used as it is; ``problems`` lists everything that is wrong with it."""
+
+    exit_code = 3
+
+    def __init__(
+        self, what: str, *, where: str = "", remedy: str = "", problems: Sequence[str] = ()
+    ) -> None:
+        super().__init__(what, where=where, remedy=remedy)
+        self.problems = tuple(problems)
+
+    def __str__(self) -> str:
+        return "\n".join([super().__str__(), *(f"  - {problem}" for problem in self.problems)])
+
+
+class PolicyError(InputRefused):
+    """The policy file is not valid."""
+
+
+class TableError(InputRefused):
+    """The table or the registry does not fit the policy."""
+
+
+class TaxonomyError(InputRefused):
+    """A taxonomy file is not a tree, or does not cover the data."""
+
+
+class MissingExtra(InputRefused):
+    """An optional package is needed for this input."""
+
+
+class PromiseError(SerigraphError):
+    """Going on would break the promise, so nothing was published."""
+
+    exit_code = 4
+
+
+class Infeasible(PromiseError):
+    """No grouping keeps the guarantee for everybody; ``problems`` says what does not fit."""
+
+    def __init__(
+        self, what: str, *, where: str = "", remedy: str = "", problems: Sequence[str] = ()
+    ) -> None:
+        super().__init__(what, where=where, remedy=remedy)
+        self.problems = tuple(problems)
+
+    def __str__(self) -> str:
+        return "\n".join([super().__str__(), *(f"  - {problem}" for problem in self.problems)])
+
+
+class GuaranteeExceeded(PromiseError):
+    """The verifier refused a proposed release."""
+
+
+class PolicyChanged(PromiseError):
+    """The policy differs, where it must not, from the one that the series was begun with."""
+
+
+class AlreadyPublished(SerigraphError):
+    """The label or the table was published before."""
+
+    exit_code = 5
+
+
+class SeriesError(SerigraphError):
+    """The series on disk is not in the state that the command needs."""
+
+    exit_code = 6
+
+
+class SeriesNotFound(SeriesError):
+    """There is no series at this path."""
+
+
+class SeriesExists(SeriesError):
+    """There is a series at this path already."""
+
+
+class SeriesBusy(SeriesError):
+    """Another process is publishing to this series."""
+
+
+class LedgerDamaged(SeriesError):
+    """A part of the ledger is missing or is not what was committed."""
+
+
+class StorageError(SerigraphError):
+    """The disk is full or cannot be written."""
+
+    exit_code = 7
+
+
+class ImpossibleState(SerigraphError):
+    """Something happened that no input should be able to cause."""
+
+    exit_code = 70

@@ -1,0 +1,8 @@
+"""The people of a release and their past, as arrays that every later step reads."""
+
+from serigraph.population.domain import Domain, Kind
+from serigraph.population.history import History
+from serigraph.population.people import Population, ProtectedValue
+from serigraph.population.taxonomy import Taxonomy
+
+__all__ = ["Domain", "History", "Kind", "Population", "ProtectedValue", "Taxonomy"]

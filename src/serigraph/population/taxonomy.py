@@ -1,0 +1,123 @@
+"""Taxonomies: trees over the values of a categorical column.
+
+A taxonomy is stored as its leaves in depth-first order, each with its path. A node is then an
+interval of leaves, and two neighbouring leaves part at a *divergence*: the depth of the deepest
+node that holds both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serigraph.errors import TaxonomyError
+
+
+@dataclass(frozen=True)
+class Taxonomy:
+    """Leaves in depth-first order; ``paths[i]`` runs from the root's label to leaf ``i`` itself."""
+
+    paths: tuple[tuple[str, ...], ...]
+
+    @staticmethod
+    def from_rows(rows: Sequence[Sequence[str]], *, where: str = "") -> Taxonomy:
+        """Build from rows as ARX writes them: the leaf first, then its ancestors up to the root."""
+        problems = _problems(rows)
+        if problems:
+            raise TaxonomyError(
+                "the taxonomy is not a tree",
+                where=where,
+                remedy="give every leaf one line, leaf first and root last, with equally many levels",
+                problems=problems,
+            )
+        children: dict[tuple[str, ...], dict[tuple[str, ...], None]] = {}
+        for row in rows:
+            path = tuple(reversed(row))
+            for depth in range(1, len(path)):
+                children.setdefault(path[:depth], {})[path[: depth + 1]] = None
+        leaves: list[tuple[str, ...]] = []
+        stack = list(dict.fromkeys((row[-1],) for row in rows))[::-1]
+        while stack:
+            node = stack.pop()
+            below = children.get(node)
+            if below is None:
+                leaves.append(node)
+            else:
+                stack.extend(reversed(below))
+        return Taxonomy(tuple(leaves))
+
+    @cached_property
+    def leaves(self) -> tuple[str, ...]:
+        return tuple(path[-1] for path in self.paths)
+
+    @cached_property
+    def divergence(self) -> NDArray[np.int32]:
+        """For each boundary between leaves i and i+1, the number of path labels that they share."""
+        shared = [
+            next(
+                (depth for depth, (a, b) in enumerate(zip(left, right, strict=True)) if a != b),
+                len(left),
+            )
+            for left, right in zip(self.paths, self.paths[1:], strict=False)
+        ]
+        return np.array(shared, dtype=np.int32)
+
+    def cover(self, low: int, high: int) -> tuple[str, ...]:
+        """The labels of the largest nodes that together hold exactly the leaves low..high.
+
+        >>> pets = Taxonomy.from_rows([["cat", "pet"], ["dog", "pet"], ["eel", "fish"]])
+        >>> pets.cover(0, 1), pets.cover(0, 2), pets.cover(1, 1)
+        (('pet',), ('pet', 'fish'), ('dog',))
+        """
+        labels: list[str] = []
+        leaf = low
+        while leaf <= high:
+            label, end = self._largest_node(leaf, high)
+            labels.append(label)
+            leaf = end + 1
+        return tuple(labels)
+
+    def _largest_node(self, first: int, last: int) -> tuple[str, int]:
+        path = self.paths[first]
+        for depth in range(1, len(path) + 1):
+            start, end = self._extent[path[:depth]]
+            if start == first and end <= last:
+                return path[depth - 1], end
+        return path[-1], first
+
+    @cached_property
+    def _extent(self) -> dict[tuple[str, ...], tuple[int, int]]:
+        extent: dict[tuple[str, ...], tuple[int, int]] = {}
+        for leaf, path in enumerate(self.paths):
+            for depth in range(1, len(path) + 1):
+                start, _ = extent.get(path[:depth], (leaf, leaf))
+                extent[path[:depth]] = (start, leaf)
+        return extent
+
+
+def _problems(rows: Sequence[Sequence[str]]) -> list[str]:
+    if not rows:
+        return ["it has no lines"]
+    problems = []
+    levels = len(rows[0])
+    uneven = [number for number, row in enumerate(rows, 1) if len(row) != levels]
+    if uneven:
+        problems.append(f"line {uneven[0]} has another number of levels than line 1 ({levels})")
+        return problems
+    seen: dict[str, int] = {}
+    parent_of: dict[tuple[int, str], tuple[str, int]] = {}
+    for number, row in enumerate(rows, 1):
+        if row[0] in seen:
+            problems.append(f"line {number} repeats the leaf of line {seen[row[0]]}")
+        seen[row[0]] = number
+        for level, (child, parent) in enumerate(zip(row, row[1:], strict=False)):
+            known, line = parent_of.setdefault((level, child), (parent, number))
+            if known != parent:
+                problems.append(
+                    f"line {number} puts {child!r} under {parent!r}, line {line} under {known!r}"
+                )
+    return problems
