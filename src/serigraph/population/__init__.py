@@ -3,6 +3,7 @@
 from serigraph.population.domain import Domain, Kind
 from serigraph.population.history import History
 from serigraph.population.people import Population, ProtectedValue
+from serigraph.population.proof import Proof
 from serigraph.population.taxonomy import Taxonomy
 
-__all__ = ["Domain", "History", "Kind", "Population", "ProtectedValue", "Taxonomy"]
+__all__ = ["Domain", "History", "Kind", "Population", "Proof", "ProtectedValue", "Taxonomy"]

@@ -1,0 +1,31 @@
+"""What the verifier vouches for: the only thing that the ledger commits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The groups of one release, after every exposure of every member was checked exactly.
+
+    Only ``serigraph.verification.verify`` makes one. Groups are numbered 0..G-1 and each has at
+    least one present member; people whose group has nobody present are not members of anything.
+    """
+
+    ids: pl.Series  # Int64 or String, ascending: the members
+    group: NDArray[np.uint32]  # the group of each member
+    present: NDArray[np.bool_]  # whether the member has a record in the release
+    size: NDArray[np.int64]  # people in each group, absent ones included
+    present_size: NDArray[np.int64]  # people in each group that have a record
+    value_group: NDArray[np.uint32]  # one row for each (group, protected value held in it)
+    value_name: pl.Series  # String
+    value_count: NDArray[np.int64]  # people in the group that hold the value
+    largest: Fraction  # the largest breach probability of a pair that this release touches
+    pairs: int  # (person, value) pairs that were checked
+    exact_pairs: int  # of these, decided in fractions because floats came too close to the threshold
