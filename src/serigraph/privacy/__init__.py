@@ -1,0 +1,41 @@
+"""The mathematics of the guarantee, in exact fractions.
+
+Numbers of lemmas, theorems and sections are those of Wong, Fu, Liu, Wang and Xu, "Preserving
+Individual Privacy in Serial Data Publishing"; docs/theorems.md lists them all.
+"""
+
+from serigraph.privacy.breach import (
+    boole_bound,
+    breach_probability,
+    is_within_guarantee,
+    localised_probability,
+    survival,
+)
+from serigraph.privacy.ratios import minimum_ratio, smallest_constant_size, smallest_size
+from serigraph.privacy.schedules import learned_link_chances, scheduled_ratios
+from serigraph.privacy.strategies import ConstantRatio, Geometric, OptimalSchedule, Strategy
+from serigraph.privacy.targets import TargetRule
+from serigraph.privacy.thresholds import parse_threshold, threshold_text
+from serigraph.privacy.worlds import worlds_of_group, worlds_of_series
+
+__all__ = [
+    "ConstantRatio",
+    "Geometric",
+    "OptimalSchedule",
+    "Strategy",
+    "TargetRule",
+    "boole_bound",
+    "breach_probability",
+    "is_within_guarantee",
+    "learned_link_chances",
+    "localised_probability",
+    "minimum_ratio",
+    "parse_threshold",
+    "scheduled_ratios",
+    "smallest_constant_size",
+    "smallest_size",
+    "survival",
+    "threshold_text",
+    "worlds_of_group",
+    "worlds_of_series",
+]
