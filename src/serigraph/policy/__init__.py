@@ -1,0 +1,17 @@
+"""The policy of a series: a TOML file, checked as a whole, parts of it fixed once published."""
+
+from serigraph.policy.changes import check_unchanged
+from serigraph.policy.model import Policy
+from serigraph.policy.reading import parse_policy, read_policy
+from serigraph.policy.sections import Protected, QuasiIdentifier, Reading, Sensitive
+
+__all__ = [
+    "Policy",
+    "Protected",
+    "QuasiIdentifier",
+    "Reading",
+    "Sensitive",
+    "check_unchanged",
+    "parse_policy",
+    "read_policy",
+]

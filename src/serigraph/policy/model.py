@@ -1,0 +1,129 @@
+"""The policy of a series: what its columns are, what is promised, and how it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from serigraph.policy.section import Place, Section
+from serigraph.policy.sections import (
+    Guarantee,
+    Missing,
+    Output,
+    Person,
+    Protected,
+    QuasiIdentifier,
+    Reading,
+    Sensitive,
+    Text,
+)
+from serigraph.policy.strategy import ConstantStrategy, StrategySection
+from serigraph.privacy.strategies import Strategy
+from serigraph.privacy.thresholds import threshold_text
+
+
+class PolicyForm(Section):
+    """A policy file as it is written: every key that a publisher may use."""
+
+    version: Literal[1]
+    person: Person
+    quasi_identifiers: Annotated[dict[Text, QuasiIdentifier], Field(min_length=1)]
+    sensitive: Sensitive
+    protected: Protected = Protected()
+    guarantee: Guarantee
+    strategy: StrategySection = ConstantStrategy()
+    output: Output = Output()
+    missing: Missing = Missing()
+    reading: Reading = Reading()
+
+    @classmethod
+    def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+        person = _within(given, "person", "id")
+        sensitive = _within(given, "sensitive", "column")
+        columns = given.get("quasi_identifiers")
+        quasi_identifiers = columns if isinstance(columns, Mapping) else {}
+        if person and person == sensitive:
+            yield ("sensitive", "column"), f"the column {person!r} is the person's id already"
+        for role, column in (("the person's id", person), ("the sensitive column", sensitive)):
+            if column in quasi_identifiers:
+                yield ("quasi_identifiers", column), f"the column {column!r} is {role} already"
+
+
+class Policy(PolicyForm):
+    """A policy together with what its file refers to. Made by ``read_policy``."""
+
+    folder: Path = Path()  # taxonomies are relative to it
+    listed_in_file: tuple[str, ...] = ()  # the lines of protected.file
+
+    @property
+    def threshold(self) -> Fraction:
+        """The largest breach probability that is accepted."""
+        return self.guarantee.largest_probability
+
+    def threshold_of(self, name: str) -> Fraction:
+        """The threshold of a protected value or class: its own, or that of all."""
+        return self.protected.thresholds.get(name, self.threshold)
+
+    def strategy_for(self, links_histogram: Sequence[int] = ()) -> Strategy:
+        """The strategy; ``links_histogram[i]`` counts the pairs that have had i links so far.
+
+        Only a schedule with learned chances looks at the histogram.
+        """
+        return self.strategy.strategy(links_histogram)
+
+    def taxonomy_path(self, column: str) -> Path | None:
+        """Where the taxonomy of a quasi-identifier lies, if it has one."""
+        taxonomy = self.quasi_identifiers[column].taxonomy
+        return None if taxonomy is None else self.folder / taxonomy
+
+    def frozen(self) -> dict[str, object]:
+        """Everything that must not change once a release is out, in the types of JSON.
+
+        Two ways to write the same thing give the same: ``l = 2`` and ``threshold = "1/2"``, a
+        list of values and a file with that list.
+        """
+        return {
+            "person": {"id": self.person.id},
+            "quasi_identifiers": {
+                name: {"kind": column.kind, "new_values": column.new_values}
+                for name, column in sorted(self.quasi_identifiers.items())
+            },
+            "sensitive": self.sensitive.model_dump(mode="json"),
+            "protected": {
+                **self._frozen_choice(),
+                "classes": {
+                    name: sorted(set(values))
+                    for name, values in sorted(self.protected.classes.items())
+                },
+                "thresholds": {
+                    name: threshold_text(threshold)
+                    for name, threshold in sorted(self.protected.thresholds.items())
+                },
+            },
+            "guarantee": {
+                "threshold": threshold_text(self.threshold),
+                "adversary": self.guarantee.adversary,
+                "minimum_group_size": self.guarantee.minimum_group_size,
+            },
+            "missing": self.missing.model_dump(mode="json"),
+        }
+
+    def _frozen_choice(self) -> dict[str, object]:
+        chosen = self.protected
+        if chosen.file is not None:
+            return {"values": sorted(set(self.listed_in_file))}
+        if chosen.rarest is not None:
+            return {"rarest": threshold_text(chosen.rarest)}
+        if chosen.excepted:
+            return {"except": sorted(set(chosen.excepted))}
+        return {"values": "all" if chosen.values == "all" else sorted(set(chosen.values))}
+
+
+def _within(given: Mapping[str, Any], section: str, key: str) -> str:
+    table = given.get(section)
+    found = table.get(key) if isinstance(table, Mapping) else None
+    return found if isinstance(found, str) else ""

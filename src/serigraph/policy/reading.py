@@ -1,0 +1,146 @@
+"""Reading a policy file: every problem at once, each with its line."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from serigraph.errors import PolicyError
+from serigraph.policy.lines import KeyLines
+from serigraph.policy.model import Policy, PolicyForm
+
+_REMEDY = "correct the policy file; docs/reference/policy.md explains every key"
+
+
+def read_policy(path: str | Path) -> Policy:
+    """The policy in the file at ``path``; paths in it are relative to the file's folder."""
+    path = Path(path)
+    return parse_policy(_text_of(path, "the policy file"), str(path), path.parent)
+
+
+def parse_policy(text: str, where: str, folder: str | Path) -> Policy:
+    """The policy that ``text`` spells. ``where`` names it in errors, ``folder`` holds its files.
+
+    Raises ``PolicyError`` with all problems, each with its line.
+    """
+    folder = Path(folder)
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PolicyError(
+            f"the policy is not valid TOML: {error}", where=where, remedy="correct this line"
+        ) from None
+    lines = KeyLines(text)
+    problems: list[tuple[int, str]] = []
+    try:
+        PolicyForm.model_validate(given)
+    except ValidationError as error:
+        problems = [_described(each, lines) for each in error.errors()]
+    listed, missing_files = _referred_files(given, folder, lines)
+    problems += missing_files
+    if problems:
+        raise PolicyError(
+            f"the policy has {len(problems)} problem{'s' if len(problems) > 1 else ''}",
+            where=where,
+            remedy=_REMEDY,
+            problems=[
+                f"line {line}: {message}" if line else message for line, message in sorted(problems)
+            ],
+        )
+    return Policy(**given, folder=folder, listed_in_file=listed)
+
+
+def _described(error: ErrorDetails, lines: KeyLines) -> tuple[int, str]:
+    place = error["loc"]
+    line = lines.of(place)
+    key = ".".join(_written(place, lines))
+    message = error["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+    match error["type"]:
+        case "extra_forbidden":
+            unknown = str(place[-1])
+            near = difflib.get_close_matches(unknown, _known_keys(place), 1)
+            message = f"unknown key {unknown!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+            return line, f"{message} ({key})"
+        case "missing":
+            is_section = len(place) == 1 and place[0] != "version"
+            what = f"the section [{place[0]}]" if is_section else f"the key {place[-1]!r}"
+            return line, f"{what} is missing" + ("" if is_section else f" ({key})")
+        case "union_tag_not_found":
+            message = "the key 'name' is missing: constant, geometric or schedule"
+        case "union_tag_invalid":
+            message = "name must be constant, geometric or schedule"
+    return line, f"{key}: {message}"
+
+
+def _written(place: tuple[int | str, ...], lines: KeyLines) -> list[str]:
+    """The place without what is not in the text: the names of alternatives, all but the key."""
+    known: list[str] = []
+    for number, part in enumerate(place):
+        is_key = isinstance(part, str) and (number == len(place) - 1 or number == 0)
+        if lines.has([*known, str(part)]) or is_key:
+            known.append(str(part))
+    return known
+
+
+def _known_keys(place: tuple[int | str, ...]) -> list[str]:
+    """The keys that the model at this place has."""
+    schema = PolicyForm.model_json_schema(by_alias=True)
+    here: Mapping[str, Any] = schema
+    for part in place[:-1]:
+        here = _resolved(here, schema)
+        branches = here.get("discriminator", {}).get("mapping", {})
+        if part in branches:
+            here = {"$ref": branches[part]}
+        else:
+            here = here.get("properties", {}).get(part) or here.get("additionalProperties", {})
+    return list(_resolved(here, schema).get("properties", {}))
+
+
+def _resolved(here: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    name = here.get("$ref", "").removeprefix("#/$defs/")
+    found: Mapping[str, Any] = schema["$defs"][name] if name else here
+    return found
+
+
+def _referred_files(
+    given: Mapping[str, Any], folder: Path, lines: KeyLines
+) -> tuple[tuple[str, ...], list[tuple[int, str]]]:
+    """The protected values that a file lists, and what is wrong with any file referred to."""
+    problems: list[tuple[int, str]] = []
+    columns = given.get("quasi_identifiers")
+    for name, column in columns.items() if isinstance(columns, dict) else ():
+        taxonomy = column.get("taxonomy") if isinstance(column, dict) else None
+        if isinstance(taxonomy, str) and not (folder / taxonomy).is_file():
+            place = ("quasi_identifiers", name, "taxonomy")
+            problems.append((lines.of(place), f"{'.'.join(place)}: there is no file {taxonomy!r}"))
+    protected = given.get("protected")
+    file = protected.get("file") if isinstance(protected, dict) else None
+    listed: tuple[str, ...] = ()
+    if isinstance(file, str):
+        try:
+            text = _text_of(folder / file, "the file")
+            listed = tuple(line.strip() for line in text.splitlines() if line.strip())
+            wrong = "" if listed else f"the file {file!r} lists no values"
+        except PolicyError as error:
+            wrong = f"{file!r}: {error.what}"
+        if wrong:
+            problems.append((lines.of(("protected", "file")), f"protected.file: {wrong}"))
+    return listed, problems
+
+
+def _text_of(path: Path, what: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        wrong, remedy = "does not exist", "check the path"
+    except UnicodeDecodeError:
+        wrong, remedy = "is not written in UTF-8", "save it as UTF-8"
+    except OSError as error:
+        wrong, remedy = f"cannot be read ({error.strerror})", "give the path of a readable file"
+    raise PolicyError(f"{what} {wrong}", where=str(path), remedy=remedy)

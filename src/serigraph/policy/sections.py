@@ -1,0 +1,185 @@
+"""The sections of a policy file, as they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PlainValidator, PositiveInt, StringConstraints
+
+from serigraph.policy.section import Place, Section
+from serigraph.privacy.thresholds import parse_threshold
+
+Text = Annotated[str, StringConstraints(min_length=1)]
+Value = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+OneCharacter = Annotated[str, StringConstraints(min_length=1, max_length=1)]
+
+
+def _threshold(value: object) -> Fraction:
+    try:
+        return parse_threshold(value)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+
+
+def _diversity(value: object) -> Fraction:
+    return _threshold(f"l={value}" if isinstance(value, str) else value)
+
+
+def _share(value: object) -> Fraction:
+    if not isinstance(value, str):
+        raise ValueError('a share is exact text, such as "10%" or "1/10"')
+    return _threshold(value)
+
+
+Threshold = Annotated[Fraction, PlainValidator(_threshold)]
+
+
+class Person(Section):
+    """Who a row is about."""
+
+    id: Text
+    type: Literal["detected", "integer", "text"] = "detected"
+
+
+class QuasiIdentifier(Section):
+    """A column that an adversary may know."""
+
+    kind: Literal["numeric", "date", "categorical"]
+    taxonomy: Text | None = None
+    new_values: Literal["error", "branch"] = "error"
+
+    @classmethod
+    def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+        if "taxonomy" in given and given.get("kind") in ("numeric", "date"):
+            yield ("taxonomy",), "only a categorical column can have a taxonomy"
+        if "new_values" in given and "taxonomy" not in given:
+            yield ("new_values",), "only a column with a taxonomy has a rule for new values"
+
+
+class Sensitive(Section):
+    """The column whose values are published, and some or all of them protected."""
+
+    column: Text
+    form: Literal["single", "rows", "list", "delimited"] = "single"
+    delimiter: Text | None = None
+    missing: Literal["no value", "error"] = "no value"
+
+    @classmethod
+    def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+        if "delimiter" in given and given.get("form") != "delimited":
+            yield ("delimiter",), 'a delimiter goes with form = "delimited" only'
+        if "delimiter" not in given and given.get("form") == "delimited":
+            yield ("form",), 'form = "delimited" needs the key delimiter, such as delimiter = ";"'
+
+
+class Protected(Section):
+    """Which values the guarantee covers: one of ``values``, ``file``, ``except`` and ``rarest``."""
+
+    values: Literal["all"] | tuple[Value, ...] = "all"
+    file: Text | None = None
+    excepted: tuple[Value, ...] = Field(default=(), alias="except")
+    rarest: Annotated[Fraction, PlainValidator(_share)] | None = None
+    classes: dict[Value, Annotated[tuple[Value, ...], Field(min_length=1)]] = Field(
+        default_factory=dict
+    )
+    thresholds: dict[Value, Threshold] = Field(default_factory=dict)
+
+    @classmethod
+    def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+        ways = [way for way in ("values", "file", "except", "rarest") if way in given]
+        if ways == ["values", "except"] and given["values"] == "all":
+            ways = ["except"]
+        for way in ways[1:]:
+            yield (way,), f"{ways[0]} says already what is protected; keep one of the two"
+        classes = _table(given, "classes")
+        if given.get("values") == [] and not classes:
+            yield ("values",), "nothing is protected: name a value, or a class of values"
+        listed = _names(given, "values")
+        excepted = _names(given, "except")
+        for name in classes:
+            if name in listed or name in excepted:
+                yield (
+                    ("classes", name),
+                    f"the class {name!r} has the name of a value; rename the class",
+                )
+        for name in _table(given, "thresholds"):
+            if name in classes:
+                continue
+            if name in excepted or (ways == ["values"] and listed and name not in listed):
+                yield (
+                    ("thresholds", name),
+                    f"{name!r} has a threshold but is neither a protected value nor a class",
+                )
+
+
+class Guarantee(Section):
+    """The promise: how probable a link may become, and to whom."""
+
+    threshold: Threshold | None = None
+    diversity: Annotated[Fraction, PlainValidator(_diversity)] | None = Field(
+        default=None, alias="l"
+    )
+    adversary: Literal["presence unknown", "presence known"] = "presence unknown"
+    minimum_group_size: PositiveInt = 1
+
+    @classmethod
+    def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+        if "threshold" in given and "l" in given:
+            yield ("l",), "threshold and l say the same thing; keep one of the two"
+        if "threshold" not in given and "l" not in given:
+            yield ("threshold",), 'the threshold is missing: write threshold = "1/2", or l = 2'
+
+    @property
+    def largest_probability(self) -> Fraction:
+        """The threshold, in whichever way it was written."""
+        threshold = self.threshold if self.threshold is not None else self.diversity
+        if threshold is None:
+            raise ValueError("a guarantee needs a threshold")
+        return threshold
+
+
+class Output(Section):
+    """What a release looks like."""
+
+    form: Literal["generalised", "bucketised"] = "generalised"
+    method: Literal["top-down", "bottom-up"] = "top-down"
+    files: Annotated[tuple[Literal["parquet", "csv"], ...], Field(min_length=1)] = (
+        "parquet",
+        "csv",
+    )
+
+
+class Missing(Section):
+    """What an empty cell of a quasi-identifier means."""
+
+    quasi_identifiers: Literal["value", "error"] = "value"
+
+
+class Reading(Section):
+    """How files are read and cells understood; what is not given is detected."""
+
+    delimiter: OneCharacter | None = None
+    quote: OneCharacter | None = None
+    encoding: Text | None = None
+    decimal: Literal[".", ","] | None = None
+    null_values: tuple[str, ...] = ()
+    date_format: Text | None = None
+    query: Text | None = None
+    registry_query: Text | None = None
+    value_labels: bool = False
+
+    def for_registry(self) -> Reading:
+        """The same, with the query that fetches the registry."""
+        return self.model_copy(update={"query": self.registry_query})
+
+
+def _table(given: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = given.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _names(given: Mapping[str, Any], key: str) -> frozenset[str]:
+    found = given.get(key)
+    return frozenset(map(str, found)) if isinstance(found, list | tuple) else frozenset()

@@ -1,0 +1,91 @@
+"""The section [strategy]: how the budget is spread over the releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PlainValidator, PositiveInt
+
+from serigraph.policy.section import Place, Section
+from serigraph.privacy.strategies import (
+    ConstantRatio,
+    Geometric,
+    OptimalSchedule,
+    Strategy,
+    learned_link_chances,
+)
+
+
+def _exact(value: object) -> Fraction:
+    # A strategy proposes and does not decide, so a float is taken as the number that was written.
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
+        raise ValueError('a number is expected, such as 2, 1.5 or "3/2"')
+    try:
+        return Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        raise ValueError('a number is expected, such as 2, 1.5 or "3/2"') from None
+
+
+def _factor(value: object) -> Fraction:
+    factor = _exact(value)
+    Geometric(factor)  # says what is wrong with it
+    return factor
+
+
+def _link_chances(value: object) -> Literal["learned"] | tuple[Fraction, ...]:
+    if value == "learned":
+        return "learned"
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise ValueError('a list of chances is expected, such as [1, 0.5, 0.2], or "learned"')
+    chances = tuple(_exact(each) for each in value)
+    OptimalSchedule(chances)  # says what is wrong with them
+    return chances
+
+
+class ConstantStrategy(Section):
+    """The same ratio in each of a number of releases."""
+
+    name: Literal["constant"] = "constant"
+    releases: PositiveInt = 20
+    replan: bool = True
+
+    def strategy(self, links_histogram: Sequence[int]) -> Strategy:
+        return ConstantRatio(self.releases, self.replan)
+
+
+class GeometricStrategy(Section):
+    """Each link leaves a part of the budget: no end of the series, but ratios that grow."""
+
+    name: Literal["geometric"]
+    factor: Annotated[Fraction, PlainValidator(_factor)] = Fraction(2)
+    replan: bool = True
+
+    def strategy(self, links_histogram: Sequence[int]) -> Strategy:
+        return Geometric(self.factor, self.replan)
+
+
+class ScheduleStrategy(Section):
+    """The ratios that make groups smallest for the chances with which people come back."""
+
+    name: Literal["schedule"]
+    link_chances: Annotated[
+        Literal["learned"] | tuple[Fraction, ...], PlainValidator(_link_chances)
+    ] = "learned"
+    replan: bool = True
+
+    @classmethod
+    def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+        if given.get("link_chances", "learned") == "learned" and given.get("replan") is False:
+            yield ("replan",), "learned chances change with every release; they need replan = true"
+
+    def strategy(self, links_histogram: Sequence[int]) -> Strategy:
+        if self.link_chances == "learned":
+            return OptimalSchedule(learned_link_chances(links_histogram), self.replan)
+        return OptimalSchedule(tuple(self.link_chances), self.replan)
+
+
+StrategySection = Annotated[
+    ConstantStrategy | GeometricStrategy | ScheduleStrategy, Field(discriminator="name")
+]

@@ -1,0 +1,142 @@
+"""Reading CSV files: every cell as text, empty cells as null, ragged lines refused.
+
+Cells stay text, because what they mean is for the policy to say: a zip code keeps its zero.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from serigraph.errors import TableError
+from serigraph.policy import Reading
+from serigraph.tables.dialect import Dialect, detect_dialect, western_encoding
+
+_BEGINNING = 1 << 16
+_LINES_NAMED = 5
+
+
+def read_csv(path: Path, reading: Reading, *, compressed: bool) -> pl.DataFrame:
+    """The table of a CSV file, all columns as text."""
+    where = str(path)
+    data = _decompressed(path) if compressed else None
+    beginning = data[:_BEGINNING] if data is not None else _beginning(path)
+    dialect = _dialect(beginning, reading, where)
+    _check_header(dialect, where)
+    source = path if data is None else data
+    try:
+        table = _parse(source, dialect, where)
+    except pa.ArrowInvalid as error:
+        if reading.encoding is None and "UTF8" in str(error):
+            # The letters beyond ASCII came after the part that the detection looked at.
+            data = path.read_bytes() if data is None else data
+            fallback = Dialect(
+                dialect.delimiter, dialect.quote, western_encoding(data), dialect.header
+            )
+            table = _parse(data, fallback, where)
+        else:
+            raise _unreadable(where) from None
+    except (UnicodeError, LookupError):
+        raise _unreadable(where) from None
+    return pl.DataFrame(table)
+
+
+def _dialect(beginning: bytes, reading: Reading, where: str) -> Dialect:
+    try:
+        return detect_dialect(beginning, reading)
+    except (UnicodeError, LookupError):
+        raise TableError(
+            f"the file is not written in the encoding {reading.encoding!r}",
+            where=where,
+            remedy="correct encoding in the section [reading] of the policy, or leave it out",
+        ) from None
+
+
+def _check_header(dialect: Dialect, where: str) -> None:
+    problems = []
+    unnamed = [number for number, name in enumerate(dialect.header, 1) if not name.strip()]
+    if unnamed:
+        problems.append(f"column {', '.join(map(str, unnamed))} has no name in the first line")
+    repeated = [name for name, times in Counter(dialect.header).items() if times > 1 and name]
+    problems += [f"the column {name!r} occurs more than once" for name in repeated]
+    if not dialect.header or problems:
+        raise TableError(
+            "the first line does not name the columns",
+            where=where,
+            remedy="give every column a name of its own in the first line",
+            problems=problems,
+        )
+
+
+def _parse(source: Path | bytes, dialect: Dialect, where: str) -> pa.Table:
+    ragged: list[Any] = []
+
+    def note_ragged_line(row: Any) -> str:
+        ragged.append(row.number)
+        return "skip"
+
+    def parse(*, use_threads: bool) -> pa.Table:
+        plain = dialect.encoding in ("utf-8", "utf-8-sig", "utf8")
+        return arrow_csv.read_csv(
+            str(source) if isinstance(source, Path) else io.BytesIO(source),
+            read_options=arrow_csv.ReadOptions(
+                use_threads=use_threads, encoding="utf8" if plain else dialect.encoding
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=dialect.delimiter,
+                quote_char=dialect.quote,
+                newlines_in_values=True,
+                invalid_row_handler=note_ragged_line,
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types={name: pa.string() for name in dialect.header},
+                strings_can_be_null=True,
+                null_values=[""],
+            ),
+        )
+
+    table = parse(use_threads=True)
+    if ragged:
+        # Arrow numbers the lines only when one thread reads them.
+        ragged.clear()
+        parse(use_threads=False)
+        named = ", ".join(map(str, sorted(ragged)[:_LINES_NAMED]))
+        raise TableError(
+            f"{len(ragged)} lines have more or fewer cells than the first line "
+            f"({len(dialect.header)})",
+            where=f"{where}, lines {named}" + (" ..." if len(ragged) > _LINES_NAMED else ""),
+            remedy="repair these lines, or set delimiter and quote in the section [reading]",
+        )
+    return table
+
+
+def _decompressed(path: Path) -> bytes:
+    try:
+        return gzip.decompress(path.read_bytes())
+    except (EOFError, OSError, zlib.error):
+        raise TableError(
+            "the compressed file is damaged or cut short",
+            where=str(path),
+            remedy="compress the table again",
+        ) from None
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_BEGINNING)
+
+
+def _unreadable(where: str) -> TableError:
+    return TableError(
+        "the file cannot be read as CSV",
+        where=where,
+        remedy="set encoding, delimiter and quote in the section [reading] of the policy",
+    )

@@ -1,0 +1,56 @@
+"""Reading a table, or the result of a query, from a DuckDB database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from serigraph.errors import TableError
+from serigraph.policy import Reading
+from serigraph.tables.extras import optional_package
+
+_ONLY_ABOUT_THE_QUERY = ("ParserException", "BinderException", "CatalogException")
+
+
+def read_database(path: Path, reading: Reading) -> pl.DataFrame:
+    """What the query of ``reading`` gives, or the database's only table."""
+    duckdb = optional_package("duckdb", extra="duckdb", purpose="reading a DuckDB database")
+    try:
+        connection = duckdb.connect(str(path), read_only=True)
+    except duckdb.Error:
+        raise TableError(
+            "the database cannot be opened",
+            where=str(path),
+            remedy="close other programs that use it; a newer DuckDB may be needed to read it",
+        ) from None
+    try:
+        query = reading.query or _only_table(connection, path)
+        return pl.DataFrame(connection.execute(query).to_arrow_table())
+    except duckdb.Error as error:
+        # Other messages of DuckDB may hold values of the data.
+        kind = type(error).__name__
+        detail = str(error).splitlines()[0] if kind in _ONLY_ABOUT_THE_QUERY else kind
+        raise TableError(
+            f"the query failed: {detail}",
+            where=str(path),
+            remedy="correct query in the section [reading] of the policy",
+        ) from None
+    finally:
+        connection.close()
+
+
+def _only_table(connection: Any, path: Path) -> str:
+    tables = connection.execute(
+        "select format('select * from {}.{}', "
+        "'\"' || replace(table_schema, '\"', '\"\"') || '\"', "
+        "'\"' || replace(table_name, '\"', '\"\"') || '\"') from information_schema.tables"
+    ).fetchall()
+    if len(tables) != 1:
+        raise TableError(
+            f"the database holds {len(tables)} tables, and no query says which one is meant",
+            where=str(path),
+            remedy="set query in the section [reading] of the policy",
+        )
+    return str(tables[0][0])

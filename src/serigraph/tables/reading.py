@@ -1,0 +1,120 @@
+"""One way in for every kind of table: files, data frames, Arrow tables, DuckDB relations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from serigraph.errors import TableError
+from serigraph.policy import Reading
+from serigraph.tables.csv_files import read_csv
+from serigraph.tables.databases import read_database
+from serigraph.tables.extras import optional_package
+from serigraph.tables.signatures import Format, format_of
+
+
+def read_table(source: Any, reading: Reading | None = None) -> pl.DataFrame:
+    """The rows and columns of ``source``, as they are.
+
+    ``source`` is the path of a CSV, TSV (also compressed by gzip), Parquet, Arrow, DuckDB, Stata,
+    SPSS or SAS file, a data frame of Polars (eager or lazy) or pandas, an Arrow table, a DuckDB
+    relation, or anything else with ``__arrow_c_stream__``. Cells of CSV files come as text:
+    ``prepare`` gives them the types that the policy says. Raises ``TableError`` or
+    ``MissingExtra``, without any cell in the message.
+    """
+    options = reading or Reading()
+    if isinstance(source, str | os.PathLike):
+        return _read_file(Path(source), options)
+    if isinstance(source, pl.DataFrame):
+        return source
+    if isinstance(source, pl.LazyFrame):
+        return source.collect()
+    if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):
+        return _from_pandas(source)
+    if hasattr(source, "__arrow_c_stream__"):
+        return _guarded(lambda: pl.DataFrame(source), "the table cannot be read", "")
+    raise TableError(
+        f"a {type(source).__name__} is not a table",
+        remedy="give a path, a pandas or Polars data frame, an Arrow table or a DuckDB relation",
+    )
+
+
+def _read_file(path: Path, reading: Reading) -> pl.DataFrame:
+    found = format_of(path)
+    match found:
+        case "CSV" | "gzip":
+            return read_csv(path, reading, compressed=found == "gzip")
+        case "DuckDB":
+            return read_database(path, reading)
+        case "Parquet":
+            return _whole(lambda: pl.read_parquet(path, hive_partitioning=False), path)
+        case "Arrow":
+            return _whole(lambda: pl.read_ipc(path), path)
+        case _:
+            return _read_statistics(path, found, reading)
+
+
+def _read_statistics(path: Path, found: Format, reading: Reading) -> pl.DataFrame:
+    pyreadstat = optional_package(
+        "pyreadstat", extra="statistics", purpose=f"reading a {found} file"
+    )
+    readers = {
+        "Stata": pyreadstat.read_dta,
+        "SPSS": pyreadstat.read_sav,
+        "SAS": pyreadstat.read_sas7bdat,
+        "SAS transport": pyreadstat.read_xport,
+    }
+
+    def read() -> pl.DataFrame:
+        columns, _ = readers[found](
+            str(path),
+            apply_value_formats=reading.value_labels,
+            formats_as_category=False,
+            encoding=reading.encoding,
+            output_format="dict",
+        )
+        return pl.DataFrame(columns, strict=True)
+
+    return _whole(read, path)
+
+
+def _whole(read: Callable[[], pl.DataFrame], path: Path) -> pl.DataFrame:
+    return _guarded(read, "the file is damaged or cut short", str(path))
+
+
+def _guarded(read: Callable[[], pl.DataFrame], what: str, where: str) -> pl.DataFrame:
+    """Read, and let no message of a library through: it may hold a cell."""
+    try:
+        return read()
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise TableError(
+            f"{what} ({type(error).__name__})", where=where, remedy="export the table again"
+        ) from None
+
+
+def _from_pandas(frame: Any) -> pl.DataFrame:
+    pandas = optional_package("pandas", extra="pandas", purpose="reading a pandas data frame")
+    if not isinstance(frame, pandas.DataFrame):
+        raise TableError("a pandas series is not a table", remedy="give a data frame")
+    names = [str(name) for name in frame.columns]
+    if len(set(names)) < len(names):
+        raise TableError("the data frame has two columns of one name", remedy="rename one of them")
+    columns, mixed = [], []
+    for number, name in enumerate(names):
+        try:
+            columns.append(pl.Series(name, pl.from_pandas(frame.iloc[:, number])))
+        except Exception:  # whatever Arrow says of a cell that does not fit would show the cell
+            mixed.append(f"column {name!r} holds values of several types")
+    if mixed:
+        raise TableError(
+            "the data frame has columns of mixed types",
+            remedy="give each of these columns one type, with astype for example",
+            problems=mixed,
+        )
+    return pl.DataFrame(columns)
