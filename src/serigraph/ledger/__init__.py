@@ -1,0 +1,28 @@
+"""The ledger: what was published of whom, kept for good, and the only way to add to it."""
+
+from serigraph.ledger.parts import id_type_of
+from serigraph.ledger.release import (
+    PRESENCE_KNOWN,
+    PRESENCE_UNKNOWN,
+    PastExposure,
+    ReleaseDraft,
+    ReleaseRecord,
+    check_label,
+)
+from serigraph.ledger.series import Series
+from serigraph.ledger.storage import FileDigest, storage_errors
+from serigraph.ledger.writer import Writer
+
+__all__ = [
+    "PRESENCE_KNOWN",
+    "PRESENCE_UNKNOWN",
+    "FileDigest",
+    "PastExposure",
+    "ReleaseDraft",
+    "ReleaseRecord",
+    "Series",
+    "Writer",
+    "check_label",
+    "id_type_of",
+    "storage_errors",
+]

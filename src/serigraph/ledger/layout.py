@@ -1,0 +1,53 @@
+"""Where things lie in the folder of a series."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+CATALOG = "catalog.sqlite"
+RESERVED = (CATALOG, f"{CATALOG}-journal", "ledger", "releases", "staging")
+UNCOMMITTED = "UNCOMMITTED"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The paths of one series; ``root`` is its folder."""
+
+    root: Path
+
+    @property
+    def catalog(self) -> Path:
+        return self.root / CATALOG
+
+    @property
+    def ledger(self) -> Path:
+        return self.root / "ledger"
+
+    @property
+    def releases(self) -> Path:
+        return self.root / "releases"
+
+    @property
+    def staging(self) -> Path:
+        return self.root / "staging"
+
+    def parts(self, number: int) -> Path:
+        """The folder with the ledger's parts of one release."""
+        return self.ledger / f"{number:04d}"
+
+    def marker(self, number: int) -> Path:
+        """The file that says that the parts beside it may never have been committed."""
+        return self.parts(number) / UNCOMMITTED
+
+    def staged(self, number: int) -> Path:
+        """The public files of a release that is not out yet."""
+        return self.staging / f"{number:04d}"
+
+    def published(self, label: str) -> Path:
+        """The public files of a release that is out."""
+        return self.releases / label
+
+    def name_of(self, path: Path) -> str:
+        """The path as error messages show it: relative to the series."""
+        return path.relative_to(self.root).as_posix()

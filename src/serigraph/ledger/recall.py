@@ -1,0 +1,130 @@
+"""What the ledger knows of given people: the paper's m(o, s), joined from its two factors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from serigraph.errors import InputRefused
+from serigraph.ledger.layout import Layout
+from serigraph.ledger.parts import (
+    GROUPS,
+    MEMBERS,
+    VALUES,
+    check_id_type,
+    numbers_of,
+    read_part,
+    read_people,
+)
+from serigraph.ledger.release import PastExposure, ReleaseRecord
+from serigraph.population import History
+
+
+def recall_history(
+    layout: Layout, releases: tuple[ReleaseRecord, ...], ids: pl.Series, protected: Sequence[str]
+) -> History:
+    """The history of people in the order of ``ids``, for the values named in ``protected``.
+
+    People that the ledger does not know have -1 everywhere. Groups that held none of the values
+    are left out. Sizes follow the adversary that each release was made against.
+    """
+    check_id_type(ids, releases)
+    if not releases:
+        return History.none(len(ids))
+    people = read_people(layout, releases)
+    place = _places(numbers_of(ids, people), people.height)
+    names = pl.DataFrame(
+        {"value": list(protected), "index": np.arange(len(protected), dtype=np.int32)},
+        schema={"value": pl.String, "index": pl.Int32},
+    )
+    groups = np.full((len(releases), len(ids)), -1, dtype=np.int32)
+    values, sizes, lengths = [], [], []
+    known = 0
+    for row, release in zip(groups, releases, strict=True):
+        held = read_part(layout, release, VALUES).join(names, on="value").sort("group", "index")
+        kept, length = np.unique(held["group"].to_numpy(), return_counts=True)
+        number_of_group = np.full(release.groups, -1, dtype=np.int32)
+        number_of_group[kept] = np.arange(known, known + len(kept), dtype=np.int32)
+        members = read_part(layout, release, MEMBERS)
+        at = place[members["person"].to_numpy()]
+        is_asked = at >= 0
+        row[at[is_asked]] = number_of_group[members["group"].to_numpy()[is_asked]]
+        values.append(held)
+        sizes.append(_sizes(layout, release)[kept])
+        lengths.append(length)
+        known += len(kept)
+    all_values = pl.concat(values)
+    return History(
+        groups=groups,
+        start=np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64),
+        value=all_values["index"].to_numpy().astype(np.int32),
+        count=all_values["count"].to_numpy().astype(np.int64),
+        size=np.concatenate(sizes),
+    )
+
+
+def recall_exposures(
+    layout: Layout, releases: tuple[ReleaseRecord, ...], person: str | int, value: str
+) -> tuple[PastExposure, ...]:
+    """Every past group that held the person and the value, oldest first.
+
+    A person that is not in the ledger is refused, so that a typing error does not look like a
+    clean record.
+    """
+    number = _number(layout, releases, person)
+    found = []
+    for release in releases:
+        mine = read_part(layout, release, MEMBERS).filter(pl.col("person") == number)
+        if mine.is_empty():
+            continue
+        group = mine["group"][0]
+        held = read_part(layout, release, VALUES).filter(
+            (pl.col("group") == group) & (pl.col("value") == value)
+        )
+        if not held.is_empty():
+            found.append(
+                PastExposure(
+                    release=release.number,
+                    label=release.label,
+                    size=int(_sizes(layout, release)[group]),
+                    count=held["count"][0],
+                    present=mine["present"][0],
+                )
+            )
+    return tuple(found)
+
+
+def _number(layout: Layout, releases: tuple[ReleaseRecord, ...], person: str | int) -> int:
+    unknown = InputRefused(
+        f"the ledger knows no person {person!r}",
+        remedy="give the id as it is in the id column of the table or the registry",
+    )
+    if not releases:
+        raise unknown
+    if releases[0].id_type == "text":
+        ids = pl.Series([str(person)], dtype=pl.String)
+    else:
+        try:
+            ids = pl.Series([int(person)], dtype=pl.Int64)
+        except (ValueError, OverflowError) as error:
+            raise unknown from error
+    number = int(numbers_of(ids, read_people(layout, releases))[0])
+    if number < 0:
+        raise unknown
+    return number
+
+
+def _places(numbers: NDArray[np.int64], people: int) -> NDArray[np.int64]:
+    """For each number of the ledger its place among the people asked for, or -1."""
+    place = np.full(people, -1, dtype=np.int64)
+    is_known = numbers >= 0
+    place[numbers[is_known]] = np.flatnonzero(is_known)
+    return place
+
+
+def _sizes(layout: Layout, release: ReleaseRecord) -> NDArray[np.int64]:
+    column = "present" if release.is_presence_known else "size"
+    return read_part(layout, release, GROUPS)[column].to_numpy().astype(np.int64)

@@ -1,0 +1,174 @@
+"""Putting a series in order after a crash, and noticing what no crash can explain."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from serigraph.errors import LedgerDamaged, SeriesBusy, SeriesError, StorageError
+from serigraph.ledger.catalog import Catalog
+from serigraph.ledger.layout import UNCOMMITTED, Layout
+from serigraph.ledger.release import ReleaseRecord
+from serigraph.ledger.storage import check_digests, storage_errors, sync
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """The folders that, by their state, belong to a committed release."""
+
+    parts: frozenset[str]
+    labels: frozenset[str]
+
+
+def traces(layout: Layout) -> Traces:
+    """What lies in the series. Take it before the catalog is read: whatever was committed by then
+    is in the catalog, also when another process is publishing meanwhile."""
+    with storage_errors(layout.root):
+        return Traces(
+            parts=frozenset(
+                path.name for path in _folders(layout.ledger) if not _is_unfinished(path)
+            ),
+            labels=frozenset(
+                path.name for path in _folders(layout.releases) if not path.name.startswith(".")
+            ),
+        )
+
+
+def refuse_strangers(layout: Layout, found: Traces, releases: tuple[ReleaseRecord, ...]) -> None:
+    """Refuse if something was committed that the catalog does not know, so it is an old copy."""
+    strangers = [
+        *(f"ledger/{name}" for name in found.parts - {f"{r.number:04d}" for r in releases}),
+        *(f"releases/{name}" for name in found.labels - {r.label for r in releases}),
+    ]
+    if strangers:
+        raise LedgerDamaged(
+            "the catalog does not know this folder: the catalog is an old copy, or the folder "
+            "comes from elsewhere",
+            where=min(strangers),
+            remedy="restore the newest catalog.sqlite, or move the folder out of the series",
+        )
+
+
+def check_parts(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> None:
+    """Compare all parts of the ledger with their digests."""
+    for release in releases:
+        folder = layout.parts(release.number)
+        check_digests(folder, release.parts, shown_as=layout.name_of(folder))
+
+
+def check_files(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> None:
+    """Compare all public files of the releases that are out with their digests."""
+    for release in releases:
+        folder = layout.published(release.label)
+        if release.is_published:
+            check_digests(folder, release.files, shown_as=layout.name_of(folder))
+
+
+def finish_publication(layout: Layout, catalog: Catalog) -> bool:
+    """Bring the public files of committed releases to their place, inside the catalog's lock.
+
+    Every step may have been done already by a process that was killed. Says whether the catalog
+    was changed, so that its transaction has to be committed.
+    """
+    pending = [release for release in catalog.releases() if not release.is_published]
+    for release in pending:
+        staged, published = layout.staged(release.number), layout.published(release.label)
+        with storage_errors(published):
+            source = published if published.is_dir() else staged
+            check_digests(source, release.files, shown_as=layout.name_of(source))
+            if source == staged:
+                os.replace(staged, published)
+            sync(layout.releases)
+            sync(layout.staging)
+            layout.marker(release.number).unlink(missing_ok=True)
+            sync(layout.parts(release.number))
+        catalog.mark_published(release.number)
+    return bool(pending)
+
+
+def sweep(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> None:
+    """Remove what was never committed. Only inside the lock, and with no publication pending."""
+    committed = {layout.parts(release.number) for release in releases}
+    with storage_errors(layout.staging):
+        for folder in _folders(layout.ledger):
+            if _is_unfinished(folder) and folder not in committed:
+                # Moved as a whole first: a half-removed folder could lose its marker and look
+                # like one that was committed.
+                os.replace(folder, layout.staging / f"swept-{folder.name}")
+        for leftover in layout.staging.iterdir():
+            if leftover.is_dir():
+                shutil.rmtree(leftover)
+            else:
+                leftover.unlink()
+
+
+def recover(layout: Layout, wait: float = 0.0) -> None:
+    """Finish or discard what a killed process left; ``SeriesBusy`` if another one is at work."""
+    with Catalog.opened(layout.catalog) as catalog:
+        if not _has_leftovers(layout, catalog.releases()):
+            return
+        catalog.lock(wait)
+        make_folders(layout)
+        refuse_strangers(layout, traces(layout), catalog.releases())
+        finish_publication(layout, catalog)
+        sweep(layout, catalog.releases())
+        catalog.commit()
+
+
+def recover_quietly(layout: Layout) -> None:
+    """Recover if that is possible now. What is wrong will be said by whoever it stops."""
+    with suppress(SeriesError, StorageError):
+        recover(layout)
+
+
+def settle(layout: Layout, number: int, patience: float = 60.0) -> None:
+    """Bring a release that was just committed to its place, or see another process do so.
+
+    The commit ended the lock, so the next publisher may be in already; it does the same thing
+    first.
+    """
+    deadline = time.monotonic() + patience
+    while True:
+        with Catalog.opened(layout.catalog) as catalog:
+            if catalog.releases()[number - 1].is_published:
+                return
+            try:
+                catalog.lock(wait=0.1)
+            except SeriesBusy:
+                if time.monotonic() >= deadline:
+                    raise
+                continue
+            finish_publication(layout, catalog)
+            catalog.commit()
+
+
+def make_folders(layout: Layout) -> None:
+    """Make what a backup may have left out because it was empty."""
+    with storage_errors(layout.root):
+        for folder in (layout.ledger, layout.releases, layout.staging):
+            folder.mkdir(exist_ok=True)
+
+
+def _folders(parent: Path) -> list[Path]:
+    if not parent.is_dir():
+        return []
+    return sorted(path for path in parent.iterdir() if path.is_dir())
+
+
+def _is_unfinished(parts: Path) -> bool:
+    """Whether a folder of parts was begun and never committed; its marker is made first."""
+    names = set(os.listdir(parts))
+    return UNCOMMITTED in names or not names
+
+
+def _has_leftovers(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> bool:
+    with storage_errors(layout.root):
+        return (
+            not all(release.is_published for release in releases)
+            or (layout.staging.is_dir() and any(layout.staging.iterdir()))
+            or any(_is_unfinished(path) for path in _folders(layout.ledger))
+        )

@@ -1,0 +1,149 @@
+"""One release as the catalog records it: the draft that comes in, the record that stays."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from serigraph.errors import ImpossibleState, InputRefused
+from serigraph.ledger.storage import FileDigest
+from serigraph.records import Exposure
+
+IdType = Literal["integer", "text"]
+State = Literal["committed", "published"]
+
+PRESENCE_KNOWN = "presence known"
+PRESENCE_UNKNOWN = "presence unknown"
+
+_LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9_-])?")
+_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+
+
+def check_label(label: str) -> None:
+    """Refuse a label that is not safe as the name of a folder, on any system.
+
+    >>> check_label("2024-H1")
+    """
+    if not _LABEL.fullmatch(label) or _DEVICES.fullmatch(label):
+        raise InputRefused(
+            f"the label {label!r} cannot be the name of a folder",
+            remedy="use up to 100 letters (a-z), digits, '.', '_' and '-', "
+            "beginning with a letter or digit",
+        )
+
+
+def as_json(value: object) -> str:
+    """The one way in which a value is written as JSON, so that equal values have equal digests."""
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ImpossibleState("a draft holds something that JSON cannot say") from error
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseDraft:
+    """What the publisher says about a release; the ledger adds the rest when it commits.
+
+    ``policy``, ``protected`` and ``summary`` must be JSON-able, and hold nothing of a person.
+    """
+
+    label: str
+    published_at: datetime  # with a time zone
+    table_digest: str
+    policy: Mapping[str, Any]
+    protected: Any
+    threshold: str  # exact, such as "1/3"
+    strategy: str
+    adversary: str
+    summary: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        check_label(self.label)
+        if self.published_at.tzinfo is None:
+            raise ImpossibleState("the time of a release needs a time zone")
+        if self.adversary not in (PRESENCE_KNOWN, PRESENCE_UNKNOWN):
+            raise ImpossibleState("the adversary of a release is neither of the two known ones")
+
+    @property
+    def published_at_utc(self) -> str:
+        return self.published_at.astimezone(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRecord:
+    """One row of the catalog. Numbers run from 1 without gaps."""
+
+    number: int
+    label: str
+    published_at: str  # ISO 8601, UTC
+    id_type: IdType
+    table_digest: str
+    policy_json: str
+    protected_json: str
+    threshold: str
+    strategy: str
+    adversary: str
+    summary_json: str
+    newcomers: int  # people that were never a member before
+    members: int
+    groups: int
+    parts: tuple[FileDigest, ...]
+    files: tuple[FileDigest, ...]  # the public ones
+    chain: str  # digest over the chain of the release before and everything above
+    state: State
+
+    @property
+    def policy(self) -> Any:
+        return json.loads(self.policy_json)
+
+    @property
+    def protected(self) -> Any:
+        return json.loads(self.protected_json)
+
+    @property
+    def summary(self) -> Any:
+        return json.loads(self.summary_json)
+
+    @property
+    def is_presence_known(self) -> bool:
+        """Whether the adversary knows who of a group has a record in the release."""
+        return self.adversary == PRESENCE_KNOWN
+
+    @property
+    def is_published(self) -> bool:
+        """Whether the public files are in their place; if not, the next command moves them."""
+        return self.state == "published"
+
+
+@dataclass(frozen=True, slots=True)
+class PastExposure:
+    """One past group that held a person and a value, with the release that it comes from."""
+
+    release: int
+    label: str
+    size: int  # n_j: the people that the release's adversary has to choose from
+    count: int  # n_{j,s}
+    present: bool  # whether the person had a record in the release
+
+    @property
+    def exposure(self) -> Exposure:
+        return Exposure(self.size, self.count)
+
+
+def chain_start(identity: str) -> str:
+    """What the chain of a series begins with."""
+    return hashlib.sha256(f"serigraph series {identity}".encode()).hexdigest()
+
+
+def chain_link(previous: str, columns: Sequence[str | int]) -> str:
+    """The digest that ties a release, column by column as stored, to all releases before it.
+
+    Columns of a type that was never stored do not fail here: they give another digest.
+    """
+    text = json.dumps([previous, *columns], separators=(",", ":"), default=repr)
+    return hashlib.sha256(text.encode()).hexdigest()

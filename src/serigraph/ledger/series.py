@@ -1,0 +1,177 @@
+"""A series on disk: created once, opened by every command, written to by one process at a time."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+
+import polars as pl
+
+from serigraph.errors import (
+    ImpossibleState,
+    LedgerDamaged,
+    SeriesBusy,
+    SeriesExists,
+    SeriesNotFound,
+)
+from serigraph.ledger.catalog import Catalog
+from serigraph.ledger.exporting import export_ledger
+from serigraph.ledger.layout import RESERVED, Layout
+from serigraph.ledger.parts import read_people
+from serigraph.ledger.recall import recall_exposures, recall_history
+from serigraph.ledger.recovery import (
+    check_files,
+    check_parts,
+    make_folders,
+    recover,
+    recover_quietly,
+    refuse_strangers,
+    traces,
+)
+from serigraph.ledger.release import PastExposure, ReleaseRecord
+from serigraph.ledger.storage import storage_errors, sync, sync_tree, write_durably
+from serigraph.ledger.writer import Writer, writer_of
+from serigraph.population import History
+
+
+class Series:
+    """The folder of a series. Made by ``create`` or ``open``; holds nothing open itself."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._layout = Layout(path)
+
+    @staticmethod
+    def create(path: str | Path, files: Mapping[str, bytes]) -> Series:
+        """Make a new series with the files given, ``policy.toml`` among them; all or nothing.
+
+        ``SeriesExists`` if there is anything at the path but an empty folder. The folder can be
+        read by its owner only.
+        """
+        folder = Path(path).absolute()
+        _check_names(files)
+        with storage_errors(folder):
+            if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
+                raise _exists(folder)
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+            try:
+                layout = Layout(unfinished)
+                make_folders(layout)
+                for name, content in files.items():
+                    (unfinished / name).parent.mkdir(parents=True, exist_ok=True)
+                    write_durably(unfinished / name, content)
+                Catalog.create(layout.catalog, identity=secrets.token_hex(16))
+                sync_tree(unfinished)
+                _move_into_place(unfinished, folder)
+                sync(folder.parent)
+            finally:
+                shutil.rmtree(unfinished, ignore_errors=True)
+        return Series(folder)
+
+    @staticmethod
+    def open(path: str | Path) -> Series:
+        """Open a series, finishing or discarding what a killed process left there.
+
+        ``SeriesNotFound`` if there is none. What cannot be put in order now does not keep anybody
+        from reading: ``check`` and ``writing`` report it.
+        """
+        series = Series(Path(path).absolute())
+        layout = series._layout
+        if not layout.catalog.is_file():
+            if layout.ledger.is_dir() and any(layout.ledger.iterdir()):
+                raise LedgerDamaged(
+                    "the catalog of the series is missing",
+                    where=str(layout.catalog),
+                    remedy="restore it from a backup",
+                )
+            raise SeriesNotFound(
+                "there is no series at this path",
+                where=str(series.path),
+                remedy="make one with 'serigraph init', or give the path of one",
+            )
+        recover_quietly(layout)
+        return series
+
+    def releases(self) -> tuple[ReleaseRecord, ...]:
+        """All releases, oldest first, after the chain of the catalog was checked."""
+        with Catalog.opened(self._layout.catalog) as catalog:
+            return catalog.releases()
+
+    def history(self, ids: pl.Series, protected: Sequence[str]) -> History:
+        """What the ledger knows of these people, in their order, for the values named.
+
+        People that it does not know have -1 everywhere; values that are not named are left out.
+        ``TableError`` if the ids are of another type than the series has.
+        """
+        return recall_history(self._layout, self.releases(), ids, protected)
+
+    def people(self) -> pl.DataFrame:
+        """Everybody that was ever a member: ``person``, the number given once, and ``id``."""
+        return read_people(self._layout, self.releases())
+
+    def exposures(self, person: str | int, value: str) -> tuple[PastExposure, ...]:
+        """Every past group that held the person and the value, oldest first.
+
+        ``InputRefused`` if the ledger does not know the person.
+        """
+        return recall_exposures(self._layout, self.releases(), person, value)
+
+    def check(self) -> None:
+        """Compare everything with its digest: the catalog's chain, all parts, all public files.
+
+        ``LedgerDamaged`` says which file is missing or changed.
+        """
+        with suppress(SeriesBusy):
+            recover(self._layout, wait=5.0)
+        found = traces(self._layout)
+        releases = self.releases()
+        refuse_strangers(self._layout, found, releases)
+        check_parts(self._layout, releases)
+        check_files(self._layout, releases)
+
+    def export(self, folder: str | Path) -> None:
+        """Write the ledger as Parquet, by the published contract, into a new or empty folder."""
+        export_ledger(self._layout, self.releases(), Path(folder).absolute())
+
+    @contextmanager
+    def writing(self, wait: float = 0.0) -> Iterator[Writer]:
+        """Be the one writer; ``SeriesBusy`` if another is at work for longer than ``wait`` seconds.
+
+        The parts of the ledger are checked first. Without a ``commit`` in the block nothing
+        changes, and what was staged is discarded. Errors of the block itself pass through.
+        """
+        with writer_of(self._layout, wait) as writer:
+            yield writer
+
+
+def _check_names(files: Mapping[str, bytes]) -> None:
+    for name in files:
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts or not path.parts or path.parts[0] in RESERVED:
+            raise ImpossibleState("a series was to begin with a file at a place that is not free")
+    if "policy.toml" not in files:
+        raise ImpossibleState("a series was to begin without a policy")
+
+
+def _move_into_place(unfinished: Path, folder: Path) -> None:
+    try:
+        os.replace(unfinished, folder)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise _exists(folder) from error
+        raise
+
+
+def _exists(folder: Path) -> SeriesExists:
+    return SeriesExists(
+        "there is a series or something else at this path already",
+        where=str(folder),
+        remedy="give another path, or an empty folder",
+    )

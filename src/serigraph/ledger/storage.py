@@ -1,0 +1,99 @@
+"""Files that survive a power cut, and digests that tell when one was changed."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from serigraph.errors import LedgerDamaged, StorageError
+
+_REMEDIES = {
+    errno.ENOSPC: "free some space and run the command again",
+    errno.EDQUOT: "free some space or raise the quota, and run the command again",
+    errno.EFBIG: "raise the limit on file sizes and run the command again",
+    errno.EROFS: "the file system is read-only: make it writable and run the command again",
+    errno.EACCES: "give yourself permission to write there and run the command again",
+    errno.EPERM: "give yourself permission to write there and run the command again",
+}
+
+RESTORE = "restore the file from a backup; nothing is published until then"
+
+
+@dataclass(frozen=True, slots=True)
+class FileDigest:
+    """A file's name, relative to its folder with ``/`` between parts, and its SHA-256."""
+
+    name: str
+    sha256: str
+
+
+@contextmanager
+def storage_errors(where: Path) -> Iterator[None]:
+    """Turn every error of the operating system into a ``StorageError`` about ``where``."""
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "the operating system refused"
+        remedy = _REMEDIES.get(error.errno or 0, "see to the disk and run the command again")
+        raise StorageError(
+            f"cannot read or write: {reason.lower()}", where=str(where), remedy=remedy
+        ) from error
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Write a new file and wait until it is on the disk; the folder has to be synced after it."""
+    with open(path, "xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the list of names in a folder, is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(folder: Path) -> None:
+    """Wait until a folder and everything below it is on the disk."""
+    for path in sorted(folder.rglob("*")):
+        sync(path)
+    sync(folder)
+
+
+def digest_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def digest_file(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest_tree(folder: Path) -> tuple[FileDigest, ...]:
+    """The digests of all files below a folder, ascending by name."""
+    return tuple(
+        FileDigest(path.relative_to(folder).as_posix(), digest_file(path))
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    )
+
+
+def check_digests(folder: Path, digests: tuple[FileDigest, ...], *, shown_as: str) -> None:
+    """Refuse with ``LedgerDamaged`` if a file is missing or is not what its digest says."""
+    for expected in digests:
+        where = f"{shown_as}/{expected.name}"
+        path = folder / expected.name
+        with storage_errors(path):
+            if not path.is_file():
+                raise LedgerDamaged("a file of the series is missing", where=where, remedy=RESTORE)
+            if digest_file(path) != expected.sha256:
+                raise LedgerDamaged("a file of the series was changed", where=where, remedy=RESTORE)

@@ -1,0 +1,165 @@
+"""The one writer of a series: from the lock to the release in its place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+
+from serigraph.errors import AlreadyPublished, ImpossibleState, SerigraphError, StorageError
+from serigraph.ledger.catalog import Catalog
+from serigraph.ledger.layout import Layout
+from serigraph.ledger.parts import check_id_type, encode_parts, id_type_of, read_people
+from serigraph.ledger.recovery import (
+    check_parts,
+    finish_publication,
+    make_folders,
+    recover_quietly,
+    refuse_strangers,
+    settle,
+    sweep,
+    traces,
+)
+from serigraph.ledger.release import ReleaseDraft, ReleaseRecord, as_json, check_label
+from serigraph.ledger.storage import (
+    FileDigest,
+    digest_of,
+    digest_tree,
+    storage_errors,
+    sync,
+    sync_tree,
+    write_durably,
+)
+from serigraph.population import Proof
+
+
+class Writer:
+    """Commits one release; only ``Series.writing`` makes one."""
+
+    def __init__(self, layout: Layout, catalog: Catalog, releases: tuple[ReleaseRecord, ...]):
+        self.releases = releases
+        self.staging: Path = layout.staged(len(releases) + 1)
+        self._layout = layout
+        self._catalog = catalog
+        self._is_done = False
+
+    def ensure_new(self, label: str, table_digest: str, ids: pl.Series) -> None:
+        """Refuse what ``commit`` would refuse, so that nobody has to wait for it.
+
+        ``InputRefused`` for a label that is no folder name, ``AlreadyPublished`` for a label or a
+        table that is out, ``TableError`` for ids of another type than the series has.
+        """
+        check_label(label)
+        for release in self.releases:
+            has_label = release.label.casefold() == label.casefold()
+            if release.table_digest == table_digest:
+                raise AlreadyPublished(
+                    "this table is out already",
+                    where=f"release {release.number}, {release.label}",
+                    remedy="nothing is left to do"
+                    if has_label
+                    else "give the table of the next release",
+                )
+            if has_label:
+                raise AlreadyPublished(
+                    "this label is used already, for another table",
+                    where=f"release {release.number}, {release.label}",
+                    remedy="give the release a label of its own",
+                )
+        if os.path.lexists(self._layout.published(label)):
+            raise AlreadyPublished(
+                "there is something at the place of this release already",
+                where=f"releases/{label}",
+                remedy="move it out of the series, or use another label",
+            )
+        check_id_type(ids, self.releases)
+
+    def commit(self, proof: Proof, draft: ReleaseDraft) -> ReleaseRecord:
+        """Make the release exist, then public: its parts, its row, its files in ``staging``.
+
+        If this fails before the commit nothing has changed. After it the release stays: a file
+        that cannot be moved to its place now is moved by the next command.
+        """
+        if self._is_done:
+            raise ImpossibleState("a writer commits one release only")
+        self.ensure_new(draft.label, draft.table_digest, proof.ids)
+        number = len(self.releases) + 1
+        contents, newcomers = encode_parts(proof, read_people(self._layout, self.releases))
+        with storage_errors(self._layout.root):
+            self._write_parts(number, contents)
+            sync_tree(self.staging)
+            sync(self._layout.staging)
+            files = digest_tree(self.staging)
+        record = self._catalog.append(
+            ReleaseRecord(
+                number=number,
+                label=draft.label,
+                published_at=draft.published_at_utc,
+                id_type=id_type_of(proof.ids),
+                table_digest=draft.table_digest,
+                policy_json=as_json(dict(draft.policy)),
+                protected_json=as_json(draft.protected),
+                threshold=draft.threshold,
+                strategy=draft.strategy,
+                adversary=draft.adversary,
+                summary_json=as_json(dict(draft.summary)),
+                newcomers=newcomers,
+                members=len(proof.ids),
+                groups=len(proof.size),
+                parts=tuple(FileDigest(name, digest_of(c)) for name, c in contents.items()),
+                files=files,
+                chain="",
+                state="committed",
+            )
+        )
+        self._catalog.commit()
+        self._is_done = True
+        return self._publish(record)
+
+    def _write_parts(self, number: int, contents: dict[str, bytes]) -> None:
+        folder = self._layout.parts(number)
+        folder.mkdir()
+        write_durably(self._layout.marker(number), b"")
+        sync(folder)
+        for name, content in contents.items():
+            write_durably(folder / name, content)
+        sync(folder)
+        sync(self._layout.ledger)
+
+    def _publish(self, record: ReleaseRecord) -> ReleaseRecord:
+        try:
+            settle(self._layout, record.number)
+        except SerigraphError as error:
+            raise StorageError(
+                "the release is committed, but its files could not be moved to their place yet",
+                where=f"releases/{record.label}",
+                remedy=f"see to this and run any command on the series: {error}",
+            ) from error
+        with Catalog.opened(self._layout.catalog) as catalog:
+            return catalog.releases()[record.number - 1]
+
+
+@contextmanager
+def writer_of(layout: Layout, wait: float) -> Iterator[Writer]:
+    """Hold the lock of a series, in order and checked, for the length of the block."""
+    try:
+        with Catalog.opened(layout.catalog) as catalog:
+            catalog.lock(wait)
+            make_folders(layout)
+            while finish_publication(layout, catalog):
+                # What was found is final at once, not only when this release is.
+                catalog.commit()
+                catalog.lock(wait)
+            releases = catalog.releases()
+            refuse_strangers(layout, traces(layout), releases)
+            check_parts(layout, releases)
+            sweep(layout, releases)
+            writer = Writer(layout, catalog, releases)
+            with storage_errors(writer.staging):
+                writer.staging.mkdir()
+            yield writer
+    finally:
+        recover_quietly(layout)
