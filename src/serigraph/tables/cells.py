@@ -1,0 +1,146 @@
+"""What the cells of a column mean: text, numbers or dates, and which of them are missing.
+
+Each function returns the column and what is wrong with it, without any cell in the words.
+Surrounding blanks do not count, and a cell of blanks only is missing, as is not-a-number.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from serigraph.policy import Reading
+from serigraph.tables.rows import counted, rows_where
+
+DATE_FORMATS = (
+    "%Y-%m-%d",
+    "%Y/%m/%d",
+    "%Y%m%d",
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+)
+_TIME_OF_DAY = r"^(\d{4}-\d{2}-\d{2})[T ]\d{2}:\d{2}.*$"
+_EXACT_INTEGERS = 2**53  # beyond it not every integer is a float
+_FIRST_YEAR = 1000  # a year of two digits would otherwise be read as one of the first century
+
+Read = tuple[pl.Series, list[str]]
+
+
+def read_text(column: pl.Series, reading: Reading) -> Read:
+    """The column as text; whole numbers without a decimal point, dates as ISO 8601 has them."""
+    kind = column.dtype
+    if kind.is_float():
+        column = whole_where_possible(column.cast(pl.Float64).fill_nan(None))
+    elif kind.is_nested() or kind in (pl.Binary, pl.Object):
+        nothing = pl.Series(column.name, [None] * len(column), dtype=pl.String)
+        return nothing, [f"column {column.name!r} holds {kind}, where single values are expected"]
+    text = column.cast(pl.String).str.strip_chars()
+    missing = ["", *reading.null_values]
+    return text.set(text.is_in(missing).fill_null(False), None), []
+
+
+def read_numbers(column: pl.Series, reading: Reading) -> Read:
+    """The column as Int64 where every number is whole, otherwise as Float64."""
+    kind = column.dtype
+    if kind.is_integer() or kind == pl.Boolean:
+        whole = column.cast(pl.Int64, strict=False)
+        lost = whole.is_null() & column.is_not_null()
+        return whole, _complaint(column, lost, "numbers beyond the range of 64-bit integers")
+    if kind.is_temporal() or kind.is_nested() or kind in (pl.Binary, pl.Object):
+        nothing = pl.Series(column.name, [None] * len(column), dtype=pl.Int64)
+        return nothing, [f"column {column.name!r} holds {kind}, where numbers are expected"]
+    problems: list[str] = []
+    if kind.is_numeric():
+        numbers = column.cast(pl.Float64)
+    else:
+        text, _ = read_text(column, reading)
+        text, problems = _with_decimal_point(text, reading)
+        numbers = text.cast(pl.Float64, strict=False)
+        problems += _complaint(
+            column,
+            numbers.is_null() & text.is_not_null(),
+            "text where numbers are expected (null_values in [reading] names texts for missing)",
+        )
+    numbers = numbers.fill_nan(None)
+    problems += _complaint(column, numbers.is_infinite(), "infinite numbers")
+    return whole_where_possible(numbers), problems
+
+
+def read_dates(column: pl.Series, reading: Reading) -> Read:
+    """The column as dates; a time of day is left out."""
+    if column.dtype == pl.Date:
+        return column, []
+    if column.dtype == pl.Datetime:
+        return column.dt.date(), []
+    text, problems = read_text(column, reading)
+    if column.dtype.is_float() or column.dtype.is_temporal() or problems:
+        nothing = pl.Series(column.name, [None] * len(column), dtype=pl.Date)
+        return nothing, [f"column {column.name!r} holds {column.dtype}, where dates are expected"]
+    text = text.str.replace(_TIME_OF_DAY, "$1")
+    if reading.date_format is not None:
+        chosen = reading.date_format
+    else:
+        distinct = text.drop_nulls().unique()
+        fitting = fitting_date_formats(distinct)
+        readings = [parse_dates(distinct, each) for each in fitting]
+        if any(not each.equals(readings[0]) for each in readings[1:]):
+            problems = [
+                f"column {column.name!r} can be read with the day or the month first: "
+                "set date_format in [reading]"
+            ]
+        chosen = fitting[0] if fitting else _best_date_format(distinct)
+    dates = parse_dates(text, chosen)
+    wrong = dates.is_null() & text.is_not_null()
+    return dates, problems + _complaint(column, wrong, f"text that is no date of the form {chosen}")
+
+
+def fitting_date_formats(distinct: pl.Series) -> list[str]:
+    """The formats in which every one of these texts is a date."""
+    return [each for each in DATE_FORMATS if parse_dates(distinct, each).null_count() == 0]
+
+
+def parse_dates(text: pl.Series, form: str) -> pl.Series:
+    """The texts as dates, null where a text has another form."""
+    dates = text.str.to_date(form, strict=False)
+    return dates.set((dates.dt.year() < _FIRST_YEAR).fill_null(False), None)
+
+
+def whole_where_possible(numbers: pl.Series) -> pl.Series:
+    """Floats as integers if all of them are whole, so that no file format makes a difference."""
+    if numbers.dtype != pl.Float64:
+        return numbers
+    known = numbers.drop_nulls()
+    are_whole = ((known == known.floor()) & (known.abs() < _EXACT_INTEGERS)).all()
+    return numbers.cast(pl.Int64) if are_whole else numbers + 0.0  # no negative zero
+
+
+def _with_decimal_point(text: pl.Series, reading: Reading) -> Read:
+    if reading.decimal == ".":
+        return text, []
+    problems: list[str] = []
+    if reading.decimal is None:
+        has_comma = text.str.contains(",", literal=True).fill_null(False)
+        if not has_comma.any():
+            return text, []
+        with_comma = text.filter(has_comma)
+        if not with_comma.str.contains(r"^[+-]?\d*,\d+$").all():
+            return text, []
+        if with_comma.str.contains(r"^[+-]?\d{1,3},\d{3}$").all():
+            problems = [
+                f"column {text.name!r} has commas that may mark decimals or thousands: "
+                "set decimal in [reading]"
+            ]
+    return text.str.replace(",", ".", literal=True), problems
+
+
+def _best_date_format(distinct: pl.Series) -> str:
+    return min(DATE_FORMATS, key=lambda each: parse_dates(distinct, each).null_count())
+
+
+def _complaint(column: pl.Series, is_wrong: pl.Series, what: str) -> list[str]:
+    number = int(is_wrong.sum())
+    if not number:
+        return []
+    return [f"column {column.name!r}: {what} in {counted(number, 'cell')}, {rows_where(is_wrong)}"]

@@ -1,0 +1,78 @@
+"""The ids of people: integers or text, the same in the table and in the registry."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from serigraph.policy import Policy
+from serigraph.tables.cells import read_text, whole_where_possible
+from serigraph.tables.rows import counted, rows_where
+
+_WHOLE_NUMBER = r"^(?:0|-?[1-9]\d{0,18})$"
+
+
+def read_ids(
+    columns: dict[str, pl.Series], policy: Policy
+) -> tuple[dict[str, pl.Series], list[str]]:
+    """The id columns of the table and of the registry (by name), as one type, and what is wrong.
+
+    Unless the policy names the type, ids are integers if all of them are written as integers are;
+    one leading zero or letter, in either, makes all of them text.
+    """
+    problems: list[str] = []
+    texts: dict[str, pl.Series] = {}
+    for source, column in columns.items():
+        text, wrong = _id_text(column, policy)
+        texts[source] = text
+        problems += [f"{source}: {each}" for each in wrong]
+        missing = int(text.null_count()) if not wrong else 0
+        if missing:
+            problems.append(
+                f"{source}: {counted(missing, 'id')} in column {column.name!r} "
+                f"{'is' if missing == 1 else 'are'} missing, {rows_where(text.is_null())}"
+            )
+    if policy.person.type == "text":
+        return texts, problems
+    whole = {source: _whole(text) for source, text in texts.items()}
+    lossless = {
+        source: whole[source].null_count() == texts[source].null_count() for source in texts
+    }
+    if all(lossless.values()):
+        return whole, problems
+    if policy.person.type == "integer":
+        problems += [
+            f"{source}: ids are integers by the policy, and "
+            + rows_where(whole[source].is_null() & texts[source].is_not_null())
+            + " hold something else"
+            for source, fits in lossless.items()
+            if not fits
+        ]
+        return texts, problems
+    native = {source: column.dtype.is_numeric() for source, column in columns.items()}
+    if len(set(native.values())) > 1:
+        integer = next(source for source, is_native in native.items() if is_native)
+        other = next(source for source, is_native in native.items() if not is_native)
+        problems.append(
+            f"ids are integers in {integer} and text in {other}: make them one type, or set "
+            "type in the section [person] of the policy"
+        )
+    return texts, problems
+
+
+def _id_text(column: pl.Series, policy: Policy) -> tuple[pl.Series, list[str]]:
+    if column.dtype.is_float():
+        whole = whole_where_possible(column.cast(pl.Float64).fill_nan(None))
+        if whole.dtype != pl.Int64:
+            return read_text(column, policy.reading)[0], [
+                f"column {column.name!r} holds numbers with decimals, where ids are expected"
+            ]
+    if column.dtype.is_temporal() or column.dtype == pl.Boolean:
+        return read_text(column, policy.reading)[0], [
+            f"column {column.name!r} holds {column.dtype}, where ids are expected"
+        ]
+    return read_text(column, policy.reading)
+
+
+def _whole(text: pl.Series) -> pl.Series:
+    written_so = text.str.contains(_WHOLE_NUMBER)
+    return text.set(~written_so.fill_null(True), None).cast(pl.Int64, strict=False)

@@ -1,0 +1,99 @@
+"""One record a person: the rows of a table or of a registry, merged."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from serigraph.policy import Policy
+from serigraph.tables.cells import Read, read_dates, read_numbers, read_text
+from serigraph.tables.rows import counted, rows_where
+
+ID = "id"  # in the frames below; the quasi-identifiers are named q0, q1, ... in policy order
+
+
+def column_name(number: int) -> str:
+    """The internal name of a quasi-identifier, which no name of the user's can collide with."""
+    return f"q{number}"
+
+
+def missing_columns(frame: pl.DataFrame, needed: list[str], source: str) -> list[str]:
+    """Which of the columns that the policy names are not there."""
+    return [
+        f"{source} has no column {name!r}" for name in dict.fromkeys(needed) if name not in frame
+    ]
+
+
+def read_quasi_identifiers(
+    frame: pl.DataFrame, policy: Policy, source: str
+) -> tuple[dict[str, pl.Series], list[str]]:
+    """The quasi-identifiers that the frame has, each as its kind, and what is wrong with them."""
+    columns: dict[str, pl.Series] = {}
+    problems: list[str] = []
+    for name, described in policy.quasi_identifiers.items():
+        if name not in frame.columns:
+            continue
+        column, wrong = _read(frame[name], described.kind, policy)
+        missing = column.null_count()
+        if policy.missing.quasi_identifiers == "error" and missing and not wrong:
+            verb = "is" if missing == 1 else "are"
+            wrong = [
+                f"column {name!r}: {counted(missing, 'cell')} {verb} missing, "
+                f"{rows_where(column.is_null())}"
+            ]
+        columns[name] = column
+        problems += [f"{source}: {each}" for each in wrong]
+    return columns, problems
+
+
+def _read(column: pl.Series, kind: str, policy: Policy) -> Read:
+    if kind == "numeric":
+        return read_numbers(column, policy.reading)
+    if kind == "date":
+        return read_dates(column, policy.reading)
+    return read_text(column, policy.reading)
+
+
+def repeated_people(ids: pl.Series, source: str, policy: Policy) -> list[str]:
+    """That people have several rows, where the policy allows only one."""
+    form = policy.sensitive.form
+    if form == "rows":
+        return []
+    repeated = ids.is_duplicated() & ids.is_not_null()
+    if not repeated.any():
+        return []
+    people = ids.filter(repeated).n_unique()
+    return [
+        f"{source}: {counted(people, 'person has', 'people have')} several rows, where form = "
+        f'"{form}" allows one row a person, {rows_where(repeated)}: merge them, or set '
+        'form = "rows" in [sensitive]'
+    ]
+
+
+def contradicting_rows(ids: pl.Series, columns: dict[str, pl.Series], source: str) -> list[str]:
+    """That the rows of one person disagree about a quasi-identifier."""
+    if not ids.is_duplicated().any():
+        return []
+    problems = []
+    for name, column in columns.items():
+        rows = pl.DataFrame({ID: ids, "cell": column}).with_row_index("row")
+        people = (
+            rows.unique([ID, "cell"]).filter(pl.col(ID).is_duplicated() & pl.col(ID).is_not_null())
+        )[ID].unique()
+        if people.is_empty():
+            continue
+        differing = rows[ID].is_in(people.implode())
+        problems.append(
+            f"{source}: column {name!r} differs between the rows of "
+            f"{counted(len(people), 'person', 'people')}, {rows_where(differing)}"
+        )
+    return problems
+
+
+def one_row_a_person(ids: pl.Series, columns: dict[str, pl.Series]) -> pl.DataFrame:
+    """The people, ascending by id, with their quasi-identifiers."""
+    frame = pl.DataFrame(
+        {ID: ids, **{column_name(i): column for i, column in enumerate(columns.values())}}
+    )
+    if ids.is_duplicated().any():
+        frame = frame.unique(ID, keep="first")
+    return frame.sort(ID)

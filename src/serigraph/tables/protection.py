@@ -1,0 +1,121 @@
+"""Which of the values in a table are protected, and who holds them."""
+
+from __future__ import annotations
+
+import json
+import math
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from serigraph.policy import Policy
+from serigraph.population import ProtectedValue
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectedChoice:
+    """What the policy's rule came to in the first release, for the ledger to keep.
+
+    ``rule`` says whether ``values`` are the only protected ones, or the only ones that are not;
+    by "all but", a value that turns up later is protected.
+
+    >>> choice = ProtectedChoice.from_json('{"rule": "all but", "values": ["flu"]}')
+    >>> choice.covers("flu"), choice.covers("gout")
+    (False, True)
+    >>> choice.to_json()
+    '{"rule": "all but", "values": ["flu"]}'
+    """
+
+    rule: Literal["only", "all but"]
+    values: tuple[str, ...]  # ascending
+
+    def __post_init__(self) -> None:
+        if self.rule not in ("only", "all but") or list(self.values) != sorted(set(self.values)):
+            raise ValueError("a choice needs a known rule and ascending values")
+
+    def covers(self, value: str) -> bool:
+        """Whether the guarantee covers a value."""
+        place = bisect_left(self.values, value)
+        is_listed = place < len(self.values) and self.values[place] == value
+        return is_listed == (self.rule == "only")
+
+    def to_json(self) -> str:
+        return json.dumps({"rule": self.rule, "values": self.values}, ensure_ascii=False)
+
+    @staticmethod
+    def from_json(text: str) -> ProtectedChoice:
+        stored = json.loads(text)
+        return ProtectedChoice(stored["rule"], tuple(stored["values"]))
+
+
+def choose(policy: Policy, value_sets: pl.Series) -> ProtectedChoice:
+    """What the policy's rule comes to, given the value set of each person.
+
+    The rarest share is counted in distinct values, rounded up; of equally rare values those first
+    by name are taken.
+    """
+    chosen = policy.protected
+    if chosen.rarest is not None:
+        held = value_sets.filter(value_sets.list.len() > 0).explode()
+        people = pl.DataFrame({"value": held}).group_by("value").len("people")
+        number = math.ceil(chosen.rarest * people.height)
+        common = people.sort("people", "value")["value"].slice(number)
+        return ProtectedChoice("all but", tuple(common.sort().to_list()))
+    if chosen.file is not None:
+        return ProtectedChoice("only", tuple(sorted(set(policy.listed_in_file))))
+    if chosen.excepted or chosen.values == "all":
+        return ProtectedChoice("all but", tuple(sorted(set(chosen.excepted))))
+    return ProtectedChoice("only", tuple(sorted(set(chosen.values))))
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """The protected values that somebody holds, and who does; see ``Population``."""
+
+    protected: tuple[ProtectedValue, ...]
+    start: NDArray[np.int64]
+    held: NDArray[np.int32]
+
+
+def holdings(policy: Policy, choice: ProtectedChoice, value_sets: pl.Series) -> Holdings:
+    """Who holds which protected value or class, from the value set of each person."""
+    everyone = pl.int_range(len(value_sets), dtype=pl.UInt32, eager=True)
+    pairs = (
+        pl.DataFrame({"person": everyone, "value": value_sets})
+        .filter(pl.col("value").list.len() > 0)
+        .explode("value")
+    )
+    counted_as = _counted_as(policy, choice, pairs["value"].unique())
+    names = counted_as["name"].unique().sort()
+    numbered = counted_as.with_columns(
+        index=pl.col("name").cast(pl.Enum(names)).to_physical().cast(pl.Int32)
+    )
+    held = (
+        pairs.join(numbered, on="value", how="inner")
+        .select("person", "index")
+        .unique()
+        .sort("person", "index")
+    )
+    per_person = np.bincount(held["person"].to_numpy(), minlength=len(value_sets))
+    return Holdings(
+        protected=tuple(ProtectedValue(name, policy.threshold_of(name)) for name in names),
+        start=np.concatenate([[0], np.cumsum(per_person)]).astype(np.int64),
+        held=held["index"].to_numpy().astype(np.int32),
+    )
+
+
+def _counted_as(policy: Policy, choice: ProtectedChoice, held: pl.Series) -> pl.DataFrame:
+    """For each value that somebody holds, the protected names (itself, classes) it counts as."""
+    pairs = [(value, value) for value in held if choice.covers(value)]
+    observed = set(held)
+    pairs += [
+        (value, name)
+        for name, values in policy.protected.classes.items()
+        for value in set(values)
+        if value in observed
+    ]
+    return pl.DataFrame(pairs, schema={"value": pl.String, "name": pl.String}, orient="row")

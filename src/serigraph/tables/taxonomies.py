@@ -1,0 +1,57 @@
+"""Taxonomy files, as ARX writes them: one line a leaf, then its ancestors up to the root."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from serigraph.errors import TaxonomyError
+from serigraph.population import Taxonomy
+from serigraph.tables.dialect import detect_encoding
+
+NEW_BRANCH = "(new)"
+
+
+def read_taxonomy(path: Path) -> Taxonomy:
+    """The taxonomy in a file whose levels are separated by semicolons, or else by commas."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise TaxonomyError(
+            f"the taxonomy cannot be read ({error.strerror})",
+            where=str(path),
+            remedy="correct the path in the policy",
+        ) from None
+    text = data.decode(detect_encoding(data), errors="replace")
+    delimiter = ";" if ";" in text or "," not in text else ","
+    rows = [
+        [cell.strip() for cell in row]
+        for row in csv.reader(io.StringIO(text), delimiter=delimiter)
+        if any(cell.strip() for cell in row)
+    ]
+    return Taxonomy.from_rows(rows, where=str(path))
+
+
+def covering(
+    taxonomy: Taxonomy, observed: pl.Series, new_values: Literal["error", "branch"]
+) -> tuple[Taxonomy, frozenset[str]]:
+    """The taxonomy with a leaf for every observed value, and the values that stay without one.
+
+    With "branch" an unknown value becomes a leaf under a branch of its own below the root (below
+    nothing, where the taxonomy has several roots). In a taxonomy of the leaves and one root, every
+    leaf has a branch of its own already.
+    """
+    unknown = observed.drop_nulls().unique()
+    unknown = unknown.filter(~unknown.is_in(list(taxonomy.leaves))).sort()
+    if unknown.is_empty() or new_values == "error":
+        return taxonomy, frozenset(unknown.to_list())
+    levels = len(taxonomy.paths[0])
+    roots = {path[0] for path in taxonomy.paths}
+    above = [next(iter(roots))] if len(roots) == 1 and levels > 1 else []
+    branch = [*above, *[NEW_BRANCH] * (levels - len(above) - 1)]
+    paths = [*taxonomy.paths, *((*branch, value) for value in unknown)]
+    return Taxonomy.from_rows([path[::-1] for path in paths]), frozenset()

@@ -1,0 +1,60 @@
+"""The sensitive values of each row, in whichever form the table has them."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from serigraph.policy import Policy
+from serigraph.tables.cells import read_text
+from serigraph.tables.rows import counted, rows_where
+
+
+def read_values(column: pl.Series, policy: Policy) -> tuple[pl.DataFrame, list[str]]:
+    """One line (``row``, ``value``) for each value of each row, and what is wrong.
+
+    Rows count from 0; blanks are left out. A row without a value has no line, which is wrong if
+    the policy says so.
+    """
+    rows = pl.int_range(len(column), dtype=pl.UInt32, eager=True)
+    cells = pl.DataFrame({"row": rows, "value": column})
+    form = policy.sensitive.form
+    problems: list[str] = []
+    if form == "list":
+        if not isinstance(column.dtype, pl.List | pl.Array):
+            problems = [
+                f"column {column.name!r} holds {column.dtype}, where lists are expected "
+                '(form = "list" of [sensitive])'
+            ]
+            cells = cells.clear()
+        else:
+            cells = cells.explode("value")
+    elif form == "delimited":
+        text, problems = read_text(column, policy.reading)
+        parts = text.str.split(policy.sensitive.delimiter or "")
+        cells = cells.with_columns(value=parts).explode("value")
+    text, wrong = read_text(cells["value"].alias(column.name), policy.reading)
+    problems += wrong
+    values = cells.with_columns(value=text).drop_nulls()
+    if policy.sensitive.missing == "error" and not problems:
+        empty = ~rows.is_in(values["row"].implode())
+        if empty.any():
+            number = int(empty.sum())
+            problems = [
+                f"column {column.name!r}: {counted(number, 'row')} "
+                f"{'has' if number == 1 else 'have'} no value, {rows_where(empty)}"
+            ]
+    return values, problems
+
+
+def value_sets(people: int, person_of_value: pl.Series, values: pl.Series) -> pl.Series:
+    """For each of so many people its values, ascending and without repetition, as a list."""
+    sets = (
+        pl.DataFrame({"person": person_of_value.cast(pl.UInt32), "value": values})
+        .unique()
+        .sort("person", "value")
+        .group_by("person", maintain_order=True)
+        .agg("value")
+    )
+    everybody = pl.DataFrame({"person": pl.int_range(people, dtype=pl.UInt32, eager=True)})
+    found = everybody.join(sets, on="person", how="left", maintain_order="left")["value"]
+    return found.fill_null(pl.Series([[]], dtype=pl.List(pl.String)))
