@@ -41,7 +41,7 @@ def smallest_size(ratio: Fraction | float, count: int = 1) -> int:
 
 
 def smallest_constant_size(threshold: Fraction, releases: int, count: int = 1) -> int:
-    """The smallest size that every one of ``releases`` groups may have (Section 5.1).
+    """The smallest size that every one of ``releases`` groups may have (Section 6.1).
 
     It is the least n with (1 - n_s/n)^k' >= 1 - threshold, found in integers.
 
@@ -52,7 +52,7 @@ def smallest_constant_size(threshold: Fraction, releases: int, count: int = 1) -
 
 
 def smallest_equal_size(remaining: Fraction, links: int, count: int = 1) -> int:
-    """The least n with (1 - count/n)^links >= remaining, in integers (Section 5.1).
+    """The least n with (1 - count/n)^links >= remaining, in integers (Section 6.1).
 
     ``remaining`` is the survival that is still to be spent, (1 - threshold) / survival so far.
 
@@ -76,7 +76,7 @@ def smallest_equal_size(remaining: Fraction, links: int, count: int = 1) -> int:
 
 
 def equal_ratio(remaining: Fraction, links: int) -> float:
-    """The least float r with (1 - 1/r)^links >= remaining (Section 5.1).
+    """The least float r with (1 - 1/r)^links >= remaining (Section 6.1).
 
     Differs from the paper: its table prints n_c rounded to two digits, partly to numbers that are
     too large. n_c is irrational in general, so that a float can only be a bound: it is rounded up.

@@ -69,7 +69,7 @@ def learned_link_chances(
     chance 1 / (pairs + 1), which no observed share is below: a pair that goes further than any
     before it must find some budget left. So a ledger without links plans for a constant ratio.
 
-    Differs from the paper: Section 5.2 suggests such a distribution, and gives no way to use it.
+    Differs from the paper: Section 6.2 suggests such a distribution, and gives no way to use it.
 
     >>> learned_link_chances([7, 2, 1, 1, 0], further_links=2)
     (Fraction(1, 1), Fraction(1, 2), Fraction(1, 4), Fraction(1, 5), Fraction(1, 5))

@@ -1,4 +1,4 @@
-"""How much of the budget a link may take: the strategies of Section 5, and the optimum of both.
+"""How much of the budget a link may take: the strategies of Section 6, and the optimum of both.
 
 A strategy asks for a ratio n/n_s for the next link of a pair of a person and a value, from the
 links that the pair has had and the survival that they left. No strategy asks for less than
@@ -45,7 +45,7 @@ _LINKS_IN_RULE = 64  # by then a geometric ratio is beyond any population
 
 @dataclass(frozen=True, slots=True)
 class ConstantRatio:
-    """The same ratio n_c for each of k' links (Section 5.1): the least maximum, by Theorem 4.
+    """The same ratio n_c for each of k' links (Section 6.1): the least maximum, by Theorem 4.
 
     Differs from the paper: n_c is irrational in general, so that groups have at least this ratio
     and not exactly; and with ``replan`` the slack of the rounding is used by later links.
@@ -85,7 +85,7 @@ class ConstantRatio:
     def smallest_size(
         self, threshold: Fraction, links: int, survival: Fraction, count: int = 1
     ) -> int:
-        """The smallest size that follows the plan, found in integers (Section 5.1, Theorem 1).
+        """The smallest size that follows the plan, found in integers (Section 6.1, Theorem 1).
 
         Raises ``Infeasible`` where the budget is used up.
 
@@ -98,7 +98,7 @@ class ConstantRatio:
         return smallest_equal_size((1 - threshold) / survival, self._links_left(links), count)
 
     def rule(self, threshold: Fraction) -> TargetRule:
-        """The strategy for a compiled kernel (Section 5.1): equal shares of what is left.
+        """The strategy for a compiled kernel (Section 6.1): equal shares of what is left.
 
         >>> ConstantRatio(4).rule(Fraction(1, 2)).share_by_link
         (0.25, 0.3333333333333333, 0.5, 1.0)
@@ -108,7 +108,7 @@ class ConstantRatio:
         return TargetRule((equal_ratio(1 - threshold, self.releases),), (), 1.0)
 
     def preview(self, threshold: Fraction, links: int) -> tuple[float, ...]:
-        """The ratios of the first links, if each is exactly as asked (Section 5.1).
+        """The ratios of the first links, if each is exactly as asked (Section 6.1).
 
         After k' of them the budget is used up.
 
@@ -119,7 +119,7 @@ class ConstantRatio:
         return tuple(constant if link < self.releases else math.inf for link in range(links))
 
     def describe(self) -> str:
-        """The strategy in words (Section 5.1).
+        """The strategy in words (Section 6.1).
 
         >>> ConstantRatio(20).describe(), ConstantRatio(1, replan=False).describe()
         ('constant ratio for 20 releases, re-planned', 'constant ratio for 1 release, as planned')
@@ -141,7 +141,7 @@ class ConstantRatio:
 
 @dataclass(frozen=True, slots=True)
 class Geometric:
-    """A factor above the minimum ratio at each link (Section 5.2).
+    """A factor above the minimum ratio at each link (Section 6.2).
 
     Differs from the paper: its text sets the ratio equal to the factor times the minimum, which a
     group of whole people can only exceed. So ``replan=True`` goes by the survival that was really
@@ -164,7 +164,7 @@ class Geometric:
             )
 
     def ratio(self, threshold: Fraction, links: int, survival: Fraction) -> float:
-        """The ratio for the next link (Section 5.2), rounded up to a float.
+        """The ratio for the next link (Section 6.2), rounded up to a float.
 
         Re-planned it is the factor times the minimum ratio, otherwise the closed form
         a (1 + (l - 1) (a / (a - 1))^links). Infinite where the budget is used up.
@@ -177,7 +177,7 @@ class Geometric:
     def smallest_size(
         self, threshold: Fraction, links: int, survival: Fraction, count: int = 1
     ) -> int:
-        """The smallest size that follows the plan, exactly (Section 5.2, Theorem 1).
+        """The smallest size that follows the plan, exactly (Section 6.2, Theorem 1).
 
         Raises ``Infeasible`` where the budget is used up.
 
@@ -187,7 +187,7 @@ class Geometric:
         return smallest_size(self._asked(threshold, links, survival), count)
 
     def rule(self, threshold: Fraction) -> TargetRule:
-        """The strategy for a compiled kernel (Section 5.2); the closed form up to 64 links.
+        """The strategy for a compiled kernel (Section 6.2); the closed form up to 64 links.
 
         >>> Geometric(Fraction(2)).rule(Fraction(1, 2))
         TargetRule(ratio_by_link=(), share_by_link=(), factor=2.0)
@@ -197,7 +197,7 @@ class Geometric:
         return TargetRule(self.preview(threshold, _LINKS_IN_RULE), (), 1.0)
 
     def preview(self, threshold: Fraction, links: int) -> tuple[float, ...]:
-        """The ratios of the first links, if each is exactly as asked (Section 5.2).
+        """The ratios of the first links, if each is exactly as asked (Section 6.2).
 
         >>> Geometric(Fraction(2)).preview(Fraction(1, 2), 5)
         (4.0, 6.0, 10.0, 18.0, 34.0)
@@ -205,7 +205,7 @@ class Geometric:
         return tuple(rounded_up(self._closed_form(threshold, link)) for link in range(links))
 
     def describe(self) -> str:
-        """The strategy in words (Section 5.2).
+        """The strategy in words (Section 6.2).
 
         >>> Geometric(Fraction(5, 2)).describe()
         'geometric with factor 5/2, re-planned'
