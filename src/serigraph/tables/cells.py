@@ -78,7 +78,7 @@ def read_dates(column: pl.Series, reading: Reading) -> Read:
     if column.dtype.is_float() or column.dtype.is_temporal() or problems:
         nothing = pl.Series(column.name, [None] * len(column), dtype=pl.Date)
         return nothing, [f"column {column.name!r} holds {column.dtype}, where dates are expected"]
-    text = text.str.replace(_TIME_OF_DAY, "$1")
+    text = without_time(text)
     if reading.date_format is not None:
         chosen = reading.date_format
     else:
@@ -99,6 +99,11 @@ def read_dates(column: pl.Series, reading: Reading) -> Read:
 def fitting_date_formats(distinct: pl.Series) -> list[str]:
     """The formats in which every one of these texts is a date."""
     return [each for each in DATE_FORMATS if parse_dates(distinct, each).null_count() == 0]
+
+
+def without_time(text: pl.Series) -> pl.Series:
+    """The texts without the time of day, where they are written as ISO 8601 has it."""
+    return text.str.replace(_TIME_OF_DAY, "$1")
 
 
 def parse_dates(text: pl.Series, form: str) -> pl.Series:
