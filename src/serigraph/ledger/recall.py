@@ -108,7 +108,7 @@ def _number(layout: Layout, releases: tuple[ReleaseRecord, ...], person: str | i
         ids = pl.Series([str(person)], dtype=pl.String)
     else:
         try:
-            ids = pl.Series([int(person)], dtype=pl.Int64)
+            ids = pl.Series(np.array([int(person)], dtype=np.int64))
         except (ValueError, OverflowError) as error:
             raise unknown from error
     number = int(numbers_of(ids, read_people(layout, releases))[0])

@@ -106,12 +106,12 @@ def sweep(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> None:
                 leftover.unlink()
 
 
-def recover(layout: Layout, wait: float = 0.0) -> None:
+def recover(layout: Layout) -> None:
     """Finish or discard what a killed process left; ``SeriesBusy`` if another one is at work."""
     with Catalog.opened(layout.catalog) as catalog:
         if not _has_leftovers(layout, catalog.releases()):
             return
-        catalog.lock(wait)
+        catalog.lock(wait=0.0)
         make_folders(layout)
         refuse_strangers(layout, traces(layout), catalog.releases())
         finish_publication(layout, catalog)

@@ -129,7 +129,7 @@ class Series:
         ``LedgerDamaged`` says which file is missing or changed.
         """
         with suppress(SeriesBusy):
-            recover(self._layout, wait=5.0)
+            recover(self._layout)
         found = traces(self._layout)
         releases = self.releases()
         refuse_strangers(self._layout, found, releases)

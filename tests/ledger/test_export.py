@@ -1,0 +1,117 @@
+"""The contract that others read; a change here is a change for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ledger.builders import FIRST, SECOND, Person, new_series, publish
+from serigraph.errors import InputRefused, StorageError
+from serigraph.ledger import PRESENCE_KNOWN
+
+CONTRACT = {
+    "releases": {
+        "release": pl.Int64,
+        "label": pl.String,
+        "published_at": pl.String,
+        "threshold": pl.String,
+        "strategy": pl.String,
+        "adversary": pl.String,
+    },
+    "members": {"release": pl.Int64, "person": pl.String, "group": pl.Int64, "present": pl.Boolean},
+    "groups": {"release": pl.Int64, "group": pl.Int64, "size": pl.Int64, "present": pl.Int64},
+    "values": {"release": pl.Int64, "group": pl.Int64, "value": pl.String, "count": pl.Int64},
+}
+
+
+def read(folder: Path) -> dict[str, pl.DataFrame]:
+    assert sorted(p.name for p in folder.iterdir()) == sorted(f"{n}.parquet" for n in CONTRACT)
+    frames = {name: pl.read_parquet(folder / f"{name}.parquet") for name in CONTRACT}
+    for name, frame in frames.items():
+        assert dict(frame.schema) == CONTRACT[name]
+        assert frame.columns == list(CONTRACT[name])
+    return frames
+
+
+def test_two_releases(tmp_path: Path) -> None:
+    series = new_series(tmp_path)
+    publish(series, "a", FIRST)
+    publish(series, "b", SECOND, adversary=PRESENCE_KNOWN)
+    series.export(tmp_path / "deep" / "out")
+    frames = read(tmp_path / "deep" / "out")
+    at, strategy = "2024-07-01T12:30:00+00:00", "constant ratio for 20 releases"
+    assert frames["releases"].rows() == [
+        (1, "a", at, "1/3", strategy, "presence unknown"),
+        (2, "b", at, "1/3", strategy, "presence known"),
+    ]
+    assert sorted(frames["members"].rows()) == sorted(
+        (release, person.id, person.group, person.present)
+        for release, people in enumerate((FIRST, SECOND), 1)
+        for person in people
+    )
+    assert frames["groups"].rows() == [
+        (1, 0, 2, 2),
+        (1, 1, 2, 1),
+        (1, 2, 1, 1),
+        (2, 0, 3, 2),
+        (2, 1, 2, 2),
+    ]
+    assert frames["values"].rows() == [
+        (1, 0, "flu", 1),
+        (1, 1, "HIV", 1),
+        (1, 1, "flu", 1),
+        (1, 2, "cough", 1),
+        (2, 0, "HIV", 2),
+        (2, 1, "flu", 1),
+    ]
+
+
+def test_integer_ids_are_exported_as_text(tmp_path: Path) -> None:
+    series = new_series(tmp_path)
+    publish(series, "a", [Person(-3, 0, ("flu",)), Person(12, 0)])
+    series.export(tmp_path / "out")
+    assert read(tmp_path / "out")["members"]["person"].to_list() == ["-3", "12"]
+
+
+def test_a_series_without_releases_exports_empty_files(tmp_path: Path) -> None:
+    new_series(tmp_path).export(tmp_path / "out")
+    assert all(frame.is_empty() for frame in read(tmp_path / "out").values())
+
+
+def test_an_empty_folder_and_what_a_killed_export_left_are_used(tmp_path: Path) -> None:
+    series = new_series(tmp_path)
+    (tmp_path / "out" / ".unfinished").mkdir(parents=True)
+    (tmp_path / "out" / ".unfinished" / "members.parquet").write_text("half")
+    series.export(tmp_path / "out")
+    read(tmp_path / "out")
+
+
+def test_a_folder_with_something_in_it_is_refused(tmp_path: Path) -> None:
+    series = new_series(tmp_path)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("mine")
+    with pytest.raises(InputRefused, match="not empty"):
+        series.export(tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.txt"]
+    with pytest.raises(InputRefused, match="not empty"):
+        series.export(tmp_path / "out" / "mine.txt")
+
+
+def test_a_disk_that_fails_leaves_no_half_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series = new_series(tmp_path)
+    publish(series, "a", FIRST)
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        with pytest.raises(StorageError, match="no space left"):
+            series.export(tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []
+    series.export(tmp_path / "out")
+    read(tmp_path / "out")

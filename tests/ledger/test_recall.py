@@ -1,0 +1,142 @@
+"""The join of the two factors, against a reading of the releases person by person."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from ledger.builders import FIRST, SECOND, Person, new_series, publish
+from serigraph.errors import InputRefused
+from serigraph.ledger import PRESENCE_KNOWN, PRESENCE_UNKNOWN, PastExposure
+from serigraph.population import History
+
+VALUES = ("HIV", "flu", "gout", "lupus", "rare")
+
+
+def random_release(rng: random.Random, *, text: bool) -> tuple[Person, ...]:
+    people = rng.sample(range(-20, 60), 40)
+    groups = rng.randint(1, 9)
+    return tuple(
+        Person(
+            id=f"P{number}" if text else number,
+            group=place % groups,
+            present=(present := place < groups or rng.random() < 0.7),
+            values=tuple(value for value in VALUES if present and rng.random() < 0.12),
+        )
+        for place, number in enumerate(people)
+    )
+
+
+def naive_exposures(
+    release: tuple[Person, ...], adversary: str, id: str | int
+) -> dict[str, tuple[int, int]]:
+    """What the group of one person held: value -> (count, size)."""
+    group = [person.group for person in release if person.id == id]
+    mates = [person for person in release if group and person.group == group[0]]
+    if adversary == PRESENCE_KNOWN:
+        mates = [person for person in mates if person.present]
+    counts = {value: sum(value in mate.values for mate in mates) for value in VALUES}
+    return {value: (count, len(mates)) for value, count in counts.items() if count}
+
+
+def read_history(
+    history: History, release: int, place: int, protected: tuple[str, ...]
+) -> dict[str, tuple[int, int]]:
+    group = history.groups[release, place]
+    if group < 0:
+        return {}
+    held = slice(history.start[group], history.start[group + 1])
+    assert np.all(np.diff(history.value[held]) > 0)
+    return {
+        protected[value]: (int(count), int(history.size[group]))
+        for value, count in zip(history.value[held], history.count[held], strict=True)
+    }
+
+
+@pytest.mark.parametrize("text", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_history_and_exposures_equal_a_plain_reading(tmp_path: Path, seed: int, text: bool) -> None:
+    rng = random.Random(seed)
+    series = new_series(tmp_path)
+    past = []
+    for number in range(4):
+        release = random_release(rng, text=text)
+        adversary = rng.choice([PRESENCE_KNOWN, PRESENCE_UNKNOWN])
+        publish(series, f"r{number}", release, adversary=adversary)
+        past.append((release, adversary))
+    asked = [f"P{n}" if text else n for n in rng.sample(range(-20, 70), 80)]
+    protected = (*sorted(rng.sample(VALUES, 3)), "nobody has it")
+    history = series.history(pl.Series(asked), protected)
+    assert history.groups.shape == (4, 80)
+    assert history.start[-1] == len(history.value) == len(history.count)
+    assert len(history.start) == len(history.size) + 1
+    for place, id in enumerate(asked):
+        for number, (release, adversary) in enumerate(past):
+            naive = naive_exposures(release, adversary, id)
+            assert read_history(history, number, place, protected) == {
+                value: exposure for value, exposure in naive.items() if value in protected
+            }
+    known = {person.id for release, _ in past for person in release}
+    for id in rng.sample(sorted(known), 5):
+        for value in VALUES:
+            assert [(e.release - 1, e.count, e.size) for e in series.exposures(id, value)] == [
+                (number, *naive[value])
+                for number, (release, adversary) in enumerate(past)
+                if value in (naive := naive_exposures(release, adversary, id))
+            ]
+
+
+def test_dtypes_are_those_that_kernels_read(tmp_path: Path) -> None:
+    series = new_series(tmp_path)
+    publish(series, "a", FIRST)
+    found = series.history(pl.Series(["ann", "nobody"]), ["HIV", "flu"])
+    none = History.none(2)
+    for name in ("groups", "start", "value", "count", "size"):
+        assert getattr(found, name).dtype == getattr(none, name).dtype, name
+    assert found.groups.tolist() == [[0, -1]]
+
+
+def test_before_the_first_release_there_is_no_history(tmp_path: Path) -> None:
+    series = new_series(tmp_path)
+    history = series.history(pl.Series(["ann"]), ["flu"])
+    assert history.groups.shape == (0, 1)
+    assert len(history.size) == 0
+
+
+def test_nothing_asked_gives_empty_arrays(tmp_path: Path) -> None:
+    series = new_series(tmp_path)
+    publish(series, "a", FIRST)
+    nobody = series.history(pl.Series([], dtype=pl.String), ["flu"])
+    assert nobody.groups.shape == (1, 0)
+    no_value = series.history(pl.Series(["ann", "bob"]), [])
+    assert no_value.groups.tolist() == [[-1, -1]]
+    assert no_value.start.tolist() == [0]
+
+
+def test_exposures_say_where_they_come_from(tmp_path: Path) -> None:
+    series = new_series(tmp_path)
+    publish(series, "a", FIRST)
+    publish(series, "b", SECOND, adversary=PRESENCE_KNOWN)
+    assert series.exposures("cat", "HIV") == (
+        PastExposure(release=1, label="a", size=2, count=1, present=True),
+        PastExposure(release=2, label="b", size=2, count=2, present=False),
+    )
+    assert series.exposures("cat", "HIV")[0].exposure.survival == 0.5
+    assert series.exposures("cat", "gout") == ()
+
+
+@pytest.mark.parametrize("person", ["nobody", "12x", 99, str(2**70)])
+@pytest.mark.parametrize("text", [True, False])
+def test_an_unknown_person_is_not_a_clean_record(
+    tmp_path: Path, person: str | int, text: bool
+) -> None:
+    series = new_series(tmp_path)
+    with pytest.raises(InputRefused):
+        series.exposures(person, "flu")
+    publish(series, "a", [Person("x" if text else 1, 0, ("flu",))])
+    with pytest.raises(InputRefused, match="knows no person"):
+        series.exposures(person, "flu")
