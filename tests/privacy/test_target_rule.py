@@ -30,12 +30,22 @@ def test_floats_and_fractions_ask_for_the_same(
 
 
 @unhurried
-@given(thresholds, publishing_strategies(), st.integers(0, 80), st.integers(0, 60))
-def test_a_used_up_budget_asks_for_an_infinite_ratio(
+@given(thresholds, publishing_strategies(), st.integers(0, 80), st.integers(1, 60))
+def test_an_overdrawn_budget_asks_for_an_infinite_ratio(
     threshold: Fraction, strategy: Strategy, links: int, overdrawn: int
 ) -> None:
     left = float(1 - threshold) * (1 - overdrawn / 60)
     assert strategy.rule(threshold).target(float(threshold), links, left) == math.inf
+
+
+@unhurried
+@given(thresholds, publishing_strategies(), st.integers(0, 80))
+def test_a_used_up_budget_asks_for_more_than_any_population(
+    threshold: Fraction, strategy: Strategy, links: int
+) -> None:
+    """Rounding may leave a budget of one float or none; both must keep people apart."""
+    target = strategy.rule(threshold).target(float(threshold), links, float(1 - threshold))
+    assert target > 1e12
 
 
 def test_the_numbers_that_a_kernel_gets() -> None:

@@ -25,7 +25,7 @@ STATEMENTS = {
     *(f"Theorem {number}" for number in (1, 2, 3, 4)),
     *(f"Corollary {number}" for number in (1, 2, 3)),
     *(f"Example {number}" for number in (1, 2, 3)),
-    *(f"Section {number}" for number in ("5.1", "5.2", "5.3", "6")),
+    *(f"Section {number}" for number in ("6.1", "6.2", "6.3", "7")),
     "Table 1",
     "Figures 1 to 4",
 }
