@@ -1,0 +1,210 @@
+"""The verifier: recomputes every exposure of every member, exactly, and trusts nobody.
+
+It is given the population, the ledger's history and the proposed groups, and nothing that the
+grouping computed besides. It cannot be switched off: the ledger commits nothing but its `Proof`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from serigraph.errors import GuaranteeExceeded, ImpossibleState
+from serigraph.population import History, Population, Proof
+from serigraph.privacy.breach import breach_probability, survival
+from serigraph.privacy.ratios import minimum_ratio, smallest_size
+from serigraph.records import Exposure
+from serigraph.verification import kernels
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Groups for everybody, as the verifier takes them: the group of each person of a population,
+    and the boxes of codes that a generalised release shows of them (none in a bucketised one)."""
+
+    group: NDArray[np.int64]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+
+
+def verify(
+    population: Population,
+    history: History,
+    proposal: Proposal,
+    *,
+    presence_known: bool,
+    minimum_size: int,
+    where: str,
+) -> Proof:
+    """Check a proposed release; returns a `Proof`, or raises `GuaranteeExceeded`.
+
+    Everybody in a group is charged for every protected value in it, whether present, absent or a
+    holder. If presence is known to the adversary, it chooses among the present members only.
+    """
+    group = proposal.group
+    if len(group) != population.size or (len(group) and group.min() < 0):
+        raise ImpossibleState("the proposed groups do not cover everybody", where=where)
+    _check_regions(population, proposal, where)
+    # Groups without a present member are not published: nothing is said about their people.
+    groups = int(group.max()) + 1 if len(group) else 0
+    present_size = np.bincount(group[population.present], minlength=groups)
+    shown = present_size > 0
+    number = np.cumsum(shown) - 1
+    member = np.flatnonzero(shown[group])
+    new_group = number[group[member]]
+    size = np.bincount(new_group, minlength=int(shown.sum()))
+    present_size = present_size[shown]
+    chosen_from = present_size if presence_known else size
+    if len(chosen_from) and int(chosen_from.min()) < minimum_size:
+        raise GuaranteeExceeded(
+            f"a group would have {int(chosen_from.min())} people, fewer than minimum_group_size "
+            f"({minimum_size})",
+            where=where,
+            remedy="lower minimum_group_size in the policy",
+        )
+    composition = _composition(population, group, shown, number, chosen_from)
+    by_group = np.argsort(new_group, kind="stable")
+    pairs, worst, close = kernels.survey_members(
+        np.concatenate([[0], np.cumsum(size)]),
+        member[by_group],
+        composition.size,
+        composition.start,
+        composition.value,
+        composition.count,
+        history.groups,
+        history.start,
+        history.value,
+        history.count,
+        history.size,
+        np.array([float(value.threshold) for value in population.protected]),
+    )
+    largest = (
+        breach_probability(_exposures(worst, history, composition)) if pairs else Fraction(0)
+    )
+    decided = _decide_exactly(close, population, history, composition, where)
+    return Proof(
+        ids=population.ids.gather(member),
+        group=new_group.astype(np.uint32),
+        present=population.present[member],
+        size=size.astype(np.int64),
+        present_size=present_size.astype(np.int64),
+        value_group=np.repeat(np.arange(len(size)), np.diff(composition.start)).astype(np.uint32),
+        value_name=pl.Series([value.name for value in population.protected], dtype=pl.String).gather(
+            composition.value
+        ),
+        value_count=composition.count,
+        largest=max(decided, largest),
+        pairs=int(pairs),
+        exact_pairs=len(close),
+    )
+
+
+@dataclass(frozen=True)
+class _Composition:
+    """What each group holds, counted from the population and from nothing else."""
+
+    size: NDArray[np.int64]  # the people that the adversary has to choose from
+    start: NDArray[np.int64]
+    value: NDArray[np.int32]
+    count: NDArray[np.int64]
+
+
+def _composition(
+    population: Population,
+    group: NDArray[np.int64],
+    shown: NDArray[np.bool_],
+    number: NDArray[np.int64],
+    size: NDArray[np.int64],
+) -> _Composition:
+    holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
+    if not population.present[holder].all() or not shown[group[holder]].all():
+        raise ImpossibleState("somebody without a record holds a value")
+    values = max(len(population.protected), 1)
+    cell, count = np.unique(
+        number[group[holder]] * values + population.held, return_counts=True
+    )
+    start = np.concatenate([[0], np.cumsum(np.bincount(cell // values, minlength=len(size)))])
+    return _Composition(
+        size=size.astype(np.int64),
+        start=start.astype(np.int64),
+        value=(cell % values).astype(np.int32),
+        count=count.astype(np.int64),
+    )
+
+
+def _exposures(
+    pair: NDArray[np.int64], history: History, composition: _Composition
+) -> tuple[Exposure, ...]:
+    """All exposures of a (person, group, value) pair, this release's last."""
+    person, group, value = (int(x) for x in pair)
+    past = []
+    for was in history.groups[:, person].tolist():
+        if was >= 0:
+            held = history.value[history.start[was] : history.start[was + 1]]
+            for entry in (history.start[was] + np.flatnonzero(held == value)).tolist():
+                past.append(Exposure(int(history.size[was]), int(history.count[entry])))
+    held = composition.value[composition.start[group] : composition.start[group + 1]]
+    entry = int(composition.start[group]) + int(np.flatnonzero(held == value)[0])
+    return (*past, Exposure(int(composition.size[group]), int(composition.count[entry])))
+
+
+def _decide_exactly(
+    close: NDArray[np.int64],
+    population: Population,
+    history: History,
+    composition: _Composition,
+    where: str,
+) -> Fraction:
+    """The largest probability among the pairs that floats cannot decide; all are within bounds."""
+    known: dict[tuple[Exposure, ...], Fraction] = {}
+    largest = Fraction(0)
+    for pair in close:
+        exposures = _exposures(pair, history, composition)
+        probability = known.get(exposures)
+        if probability is None:
+            probability = known[exposures] = breach_probability(exposures)
+        threshold = population.protected[int(pair[2])].threshold
+        if probability > threshold:
+            raise _exceeded(exposures, probability, threshold, int(pair[1]), where)
+        largest = max(largest, probability)
+    return largest
+
+
+def _exceeded(
+    exposures: tuple[Exposure, ...],
+    probability: Fraction,
+    threshold: Fraction,
+    group: int,
+    where: str,
+) -> GuaranteeExceeded:
+    now = exposures[-1]
+    ratio = minimum_ratio(threshold, survival(exposures[:-1]))
+    remedy = (
+        "keep this value out of the group: the budget of one of its members is used up"
+        if ratio == float("inf")
+        else f"give this group at least {smallest_size(ratio, now.count)} members (now {now.size}), "
+        "or suppress"
+    )
+    return GuaranteeExceeded(
+        f"breach probability would be {probability} ({float(probability):.3f}), above {threshold}",
+        where=f"{where}, group {group}",
+        remedy=remedy,
+    )
+
+
+def _check_regions(population: Population, proposal: Proposal, where: str) -> None:
+    """Regions of a generalised release are disjoint, and everybody lies in the region of its group:
+    so that whoever knows a person's quasi-identifiers finds its group, and nobody else's."""
+    if proposal.low.shape[1] == 0:
+        return
+    codes = population.codes.T
+    inside = (proposal.low[proposal.group] <= codes) & (codes <= proposal.high[proposal.group])
+    if not inside.all():
+        raise ImpossibleState("a person lies outside of the region of its group", where=where)
+    first, second = kernels.overlapping(proposal.low, proposal.high)
+    if first >= 0:
+        raise ImpossibleState(f"the regions of groups {first} and {second} overlap", where=where)
