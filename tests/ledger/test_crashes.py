@@ -15,7 +15,7 @@ import pytest
 
 from ledger import crashing
 from ledger.builders import FIRST, SECOND, new_series, proof_of, publish
-from serigraph.errors import AlreadyPublished
+from serigraph.errors import AlreadyPublished, LedgerDamaged
 from serigraph.ledger import Series
 
 
@@ -96,6 +96,23 @@ def test_killed_while_recovering_from_a_kill(template: Path, tmp_path: Path) -> 
                 tried[kind] += 1
                 assert assert_recovers(again) is is_pending
     assert all(count >= 3 for count in tried.values()), tried
+
+
+def test_files_that_changed_between_commit_and_move_are_not_published(
+    template: Path, tmp_path: Path
+) -> None:
+    copy = next(
+        copy
+        for copy in killed_copies("publish", template, tmp_path)
+        if "b" in labels_in_catalog(copy) and not (copy / "releases" / "b").exists()
+    )
+    (copy / "staging" / "0002" / "table.csv").write_text("something else")
+    series = Series.open(copy)
+    assert [release.state for release in series.releases()] == ["published", "committed"]
+    for command in (series.check, lambda: publish(series, "c", SECOND)):
+        with pytest.raises(LedgerDamaged, match=r"staging/0002/table\.csv"):
+            command()
+    assert os.listdir(copy / "releases") == ["a"]
 
 
 @pytest.mark.parametrize("nth", range(5))

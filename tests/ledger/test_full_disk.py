@@ -36,8 +36,15 @@ def failing_at(nth: int, code: int, real: Callable[..., Any]) -> Callable[..., A
     return call
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES])
-@pytest.mark.parametrize("function", ["fsync", "replace", "open"])
+@pytest.mark.parametrize(
+    ("function", "code"),
+    [
+        ("fsync", errno.ENOSPC),
+        ("fsync", errno.EDQUOT),
+        ("open", errno.EROFS),
+        ("replace", errno.EACCES),
+    ],
+)
 def test_the_system_refuses_at_any_call(
     template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, code: int
 ) -> None:
@@ -65,6 +72,28 @@ def test_the_system_refuses_at_any_call(
     assert outcomes == sorted(outcomes)
 
 
+@pytest.mark.parametrize("folder", ["staging/0002", "ledger/0002"])
+def test_a_folder_cannot_be_made(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    series = Series.open(shutil.copytree(template, tmp_path / "clinic"))
+    before = shape_on_disk(series.path)
+    mkdir = os.mkdir
+
+    def refuse(path: Any, *arguments: Any, **options: Any) -> None:
+        if Path(path) == series.path / folder:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        mkdir(path, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "mkdir", refuse)
+        with pytest.raises(StorageError, match="no space left"):
+            publish(series, "b", SECOND)
+    assert shape_on_disk(series.path) == before
+    publish(series, "b", SECOND)
+
+
+# A limit of 0 stops the public files already, which the test writes itself.
 @pytest.mark.parametrize("limit", [0, 64, 200, 400, 700, 1000, 4096, 8192, 16384])
 def test_files_cannot_grow(template: Path, tmp_path: Path, limit: int) -> None:
     copy = shutil.copytree(template, tmp_path / "clinic")

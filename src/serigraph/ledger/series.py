@@ -19,6 +19,7 @@ from serigraph.errors import (
     SeriesBusy,
     SeriesExists,
     SeriesNotFound,
+    StorageError,
 )
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.exporting import export_ledger
@@ -128,7 +129,8 @@ class Series:
 
         ``LedgerDamaged`` says which file is missing or changed.
         """
-        with suppress(SeriesBusy):
+        # Whoever may only read can check all the same.
+        with suppress(SeriesBusy, StorageError):
             recover(self._layout)
         found = traces(self._layout)
         releases = self.releases()
