@@ -88,16 +88,16 @@ def test_all_planned_links_find_a_group(
 
 
 @unhurried
-@given(thresholds, link_chances())
-def test_the_last_link_takes_all_that_is_left(
-    threshold: Fraction, chances: tuple[Fraction, ...]
+@given(thresholds, link_chances(), st.fractions(0, Fraction(9, 10), max_denominator=50))
+def test_the_last_link_takes_exactly_what_is_left(
+    threshold: Fraction, chances: tuple[Fraction, ...], spent: Fraction
 ) -> None:
-    assume(len(chances) > 1)
-    left = 1 - threshold / 2
-    ratio = OptimalSchedule(chances).ratio(threshold, len(chances) - 1, left)
-    assert ratio == pytest.approx(float(left / (left - (1 - threshold))), rel=1e-12)
-    earlier = OptimalSchedule(chances).ratio(threshold, 0, left)
-    assert earlier > ratio
+    strategy, last = OptimalSchedule(chances), len(chances) - 1
+    left = 1 - threshold * spent
+    minimum = left / (left - (1 - threshold))
+    assert strategy.smallest_size(threshold, last, left, minimum.denominator) == minimum.numerator
+    assert strategy.ratio(threshold, last, left) == pytest.approx(float(minimum), rel=1e-15)
+    assert last == 0 or strategy.ratio(threshold, 0, left) > minimum
 
 
 @unhurried
