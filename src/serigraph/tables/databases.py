@@ -27,7 +27,14 @@ def read_database(path: Path, reading: Reading) -> pl.DataFrame:
         ) from None
     try:
         query = reading.query or _only_table(connection, path)
-        return pl.DataFrame(connection.execute(query).to_arrow_table())
+        result = connection.sql(query)
+        if result is None:
+            raise TableError(
+                "the query gives no table",
+                where=str(path),
+                remedy="write a select as query in the section [reading] of the policy",
+            )
+        return pl.DataFrame(result.to_arrow_table())
     except duckdb.Error as error:
         # Other messages of DuckDB may hold values of the data.
         kind = type(error).__name__

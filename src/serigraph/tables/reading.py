@@ -33,7 +33,7 @@ def read_table(source: Any, reading: Reading | None = None) -> pl.DataFrame:
         return source
     if isinstance(source, pl.LazyFrame):
         return source.collect()
-    if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):
+    if type(source).__module__.partition(".")[0] == "pandas":
         return _from_pandas(source)
     if hasattr(source, "__arrow_c_stream__"):
         return _guarded(lambda: pl.DataFrame(source), "the table cannot be read", "")
@@ -44,7 +44,7 @@ def read_table(source: Any, reading: Reading | None = None) -> pl.DataFrame:
 
 
 def _read_file(path: Path, reading: Reading) -> pl.DataFrame:
-    found = format_of(path)
+    found = format_of(path, reading.encoding)
     match found:
         case "CSV" | "gzip":
             return read_csv(path, reading, compressed=found == "gzip")
@@ -69,13 +69,15 @@ def _read_statistics(path: Path, found: Format, reading: Reading) -> pl.DataFram
         "SAS transport": pyreadstat.read_xport,
     }
 
+    # SAS keeps labels in files of their own.
+    labels = {"apply_value_formats": reading.value_labels, "formats_as_category": False}
+
     def read() -> pl.DataFrame:
         columns, _ = readers[found](
             str(path),
-            apply_value_formats=reading.value_labels,
-            formats_as_category=False,
             encoding=reading.encoding,
             output_format="dict",
+            **(labels if found in ("Stata", "SPSS") else {}),
         )
         return pl.DataFrame(columns, strict=True)
 
@@ -101,7 +103,9 @@ def _guarded(read: Callable[[], pl.DataFrame], what: str, where: str) -> pl.Data
 def _from_pandas(frame: Any) -> pl.DataFrame:
     pandas = optional_package("pandas", extra="pandas", purpose="reading a pandas data frame")
     if not isinstance(frame, pandas.DataFrame):
-        raise TableError("a pandas series is not a table", remedy="give a data frame")
+        raise TableError(
+            f"a pandas {type(frame).__name__} is not a table", remedy="give a data frame"
+        )
     names = [str(name) for name in frame.columns]
     if len(set(names)) < len(names):
         raise TableError("the data frame has two columns of one name", remedy="rename one of them")

@@ -45,16 +45,19 @@ _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"FEA1", "Feather version 1"),
     (0, b"%PDF", "PDF"),
 )
-_OLD_STATA = frozenset({105, 108, 110, 111, 112, 113, 114, 115})
+_OLD_STATA = frozenset((105, 108, 110, 111, 112, 113, 114, 115))  # first byte, up to Stata 12
 _TEXT_MARKS = (b"\xff\xfe", b"\xfe\xff")  # UTF-16, whose letters hold zero bytes
 
 
-def format_of(path: Path) -> Format:
-    """What the file is, after its name and its first bytes were found to agree."""
+def format_of(path: Path, encoding: str | None = None) -> Format:
+    """What the file is, after its name and its first bytes were found to agree.
+
+    Text may hold zero bytes if it begins as UTF-16 does, or if the encoding is given.
+    """
     named = _named_format(path)
     head = _head(path)
-    found = _found_format(head)
-    if named == "Stata" and found == "" and head[0] in _OLD_STATA:
+    found = _found_format(head, text_may_hold_zeros=encoding is not None)
+    if named == "Stata" and found in ("", "a binary file") and head[0] in _OLD_STATA:
         return named
     if found != (named if named != "CSV" else ""):
         raise TableError(
@@ -99,13 +102,12 @@ def _head(path: Path) -> bytes:
     return head
 
 
-def _found_format(head: bytes) -> str:
+def _found_format(head: bytes, *, text_may_hold_zeros: bool) -> str:
     for offset, signature, name in _SIGNATURES:
         if head[offset:].startswith(signature):
             return name
-    if b"\0" in head and not head.startswith(_TEXT_MARKS):
-        return "a binary file" if head[0] not in _OLD_STATA else ""
-    return ""
+    is_text = text_may_hold_zeros or b"\0" not in head or head.startswith(_TEXT_MARKS)
+    return "" if is_text else "a binary file"
 
 
 def _as_named(named: Format) -> str:
