@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -113,6 +114,23 @@ def test_files_that_changed_between_commit_and_move_are_not_published(
         with pytest.raises(LedgerDamaged, match=r"staging/0002/table\.csv"):
             command()
     assert os.listdir(copy / "releases") == ["a"]
+
+
+def test_a_sweep_that_stops_after_the_marker_looks_like_no_release(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = shutil.copytree(template, tmp_path / "clinic")
+    assert killed(crashing.exit_code_of(crashing.write_half_and_die, copy, 3))
+
+    def stop_early(folder: Path) -> None:
+        (folder / "UNCOMMITTED").unlink(missing_ok=True)
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", stop_early)
+        Series.open(copy)
+    assert os.listdir(copy / "staging") != []
+    assert not assert_recovers(copy)
 
 
 @pytest.mark.parametrize("nth", range(5))
