@@ -73,21 +73,16 @@ def excess_pairs(
     weight: NDArray[np.uint8],
     group: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The (group, value) pairs that some member of the group cannot bear."""
+    """The (person, value) pairs to be given up: everybody that holds, in some group, a value that
+    some member of the group cannot bear."""
     f = facts(population, history, demand, weight, np.zeros(population.size, dtype=np.uint64))
-    s = scratch(len(population.protected))
     order = np.argsort(group, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(group[order])) + 1, len(order))
-    found = np.empty(len(population.protected), dtype=np.int32)
-    groups: list[int] = []
-    values: list[int] = []
-    begin = 0
-    for end in ends.tolist():
-        number = kernels.excesses(f, s, order, begin, end, found) if end > begin else 0
-        groups.extend([int(group[order[begin]])] * number)
-        values.extend(found[:number].tolist())
-        begin = end
-    return np.array(groups, dtype=np.int64), np.array(values, dtype=np.int32)
+    ends = np.cumsum(np.bincount(group))
+    found = kernels.excesses(f, scratch(len(population.protected)), order, ends)
+    holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
+    values = max(len(population.protected), 1)
+    excess = np.isin(group[holder] * values + population.held, found[:, 0] * values + found[:, 1])
+    return holder[excess], population.held[excess]
 
 
 def _whole_box(population: Population) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

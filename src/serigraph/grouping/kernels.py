@@ -745,22 +745,31 @@ def deal_cells(f, s, order, cells, slot, group):
 
 
 @kernel
-def excesses(f, s, people, a, b, found):
-    """List the values of a group that some member cannot bear; returns how many."""
-    n, touched = tally(f, s, people, a, b)
-    for i in range(a, b):
-        seen = walk_past(f, s, people[i])
-        for k in range(seen):
-            value = s.seen[k]
-            s.need[value] = max(
-                s.need[value], next_target(f, value, s.links[value], s.logs[value])
-            )
-            s.links[value] = 0
-    excess = 0
-    for t in range(touched):
-        value = s.touched[t]
-        if s.count[value] * s.need[value] > n * (1.0 + SLACK):
-            found[excess] = value
-            excess += 1
-    clear(s, touched)
-    return excess
+def excesses(f, s, people, ends):
+    """The (group, value) pairs that some member cannot bear; groups lie behind each other."""
+    groups = [np.int64(0) for _ in range(0)]
+    values = [np.int64(0) for _ in range(0)]
+    a = 0
+    for g in range(len(ends)):
+        b = ends[g]
+        n, touched = tally(f, s, people, a, b)
+        if touched > 0:
+            for i in range(a, b):
+                seen = walk_past(f, s, people[i])
+                for k in range(seen):
+                    value = s.seen[k]
+                    target = next_target(f, value, s.links[value], s.logs[value])
+                    s.need[value] = max(s.need[value], target)
+                    s.links[value] = 0
+        for t in range(touched):
+            value = s.touched[t]
+            if s.count[value] * s.need[value] > n * (1.0 + SLACK):
+                groups.append(np.int64(g))
+                values.append(np.int64(value))
+        clear(s, touched)
+        a = b
+    found = np.empty((len(groups), 2), dtype=np.int64)
+    for i in range(len(groups)):
+        found[i, 0] = groups[i]
+        found[i, 1] = values[i]
+    return found

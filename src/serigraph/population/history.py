@@ -6,7 +6,7 @@ to a value are read off by walking the person's past groups.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,3 +39,7 @@ class History:
             count=np.empty(0, dtype=np.int64),
             size=np.empty(0, dtype=np.int64),
         )
+
+    def subset(self, kept: NDArray[np.bool_]) -> History:
+        """The history of some of the people only."""
+        return replace(self, groups=np.ascontiguousarray(self.groups[:, kept]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,10 +15,18 @@ from serigraph.population.domain import Domain
 
 @dataclass(frozen=True)
 class ProtectedValue:
-    """A value, or a class of values, that the guarantee covers."""
+    """A value, or a class of values, that the guarantee covers.
+
+    ``stands_for`` lists the published values of a class; a value stands for itself.
+    """
 
     name: str
     threshold: Fraction
+    stands_for: tuple[str, ...] = ()
+
+    def covers(self) -> frozenset[str]:
+        """The published values that count as this one."""
+        return frozenset(self.stands_for or (self.name,))
 
 
 @dataclass(frozen=True)
@@ -54,3 +62,53 @@ class Population:
     @property
     def size(self) -> int:
         return len(self.ids)
+
+    def subset(self, kept: NDArray[np.bool_]) -> Population:
+        """The same release with some of the people only."""
+        places = np.flatnonzero(kept)
+        lengths = np.diff(self.held_start)
+        return replace(
+            self,
+            ids=self.ids.gather(places),
+            present=self.present[kept],
+            codes=np.ascontiguousarray(self.codes[:, kept]),
+            held_start=np.concatenate([[0], np.cumsum(lengths[kept])]).astype(np.int64),
+            held=self.held[np.repeat(kept, lengths)],
+            values=self.values.gather(places),
+        )
+
+    def without(self, person: NDArray[np.int64], value: NDArray[np.int32]) -> Population:
+        """The population after pairs of a person and a protected value were suppressed.
+
+        A suppressed value leaves no trace: it is taken out of the person's set, and a person whose
+        set becomes empty by that has no record any more, but stays where it is, as an absent member.
+        """
+        covers = [each.covers() for each in self.protected]
+        taken: dict[int, set[str]] = {}
+        for i, v in zip(person.tolist(), value.tolist(), strict=True):
+            taken.setdefault(i, set()).update(covers[v])
+        if not taken:
+            return self
+        places = np.array(sorted(taken), dtype=np.int64)
+        left = [
+            [each for each in self.values[place] if each not in taken[place]]
+            for place in places.tolist()
+        ]
+        present = self.present.copy()
+        present[places] = [bool(each) for each in left]
+        kept = np.ones(len(self.held), dtype=np.bool_)
+        for place, rest in zip(places.tolist(), left, strict=True):
+            for entry in range(int(self.held_start[place]), int(self.held_start[place + 1])):
+                kept[entry] = not covers[int(self.held[entry])].isdisjoint(rest)
+        holder = np.repeat(np.arange(self.size), np.diff(self.held_start))[kept]
+        lengths = np.bincount(holder, minlength=self.size)
+        changed = pl.Series(
+            [rest if rest else None for rest in left], dtype=pl.List(pl.String)
+        )
+        return replace(
+            self,
+            present=present,
+            held_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            held=self.held[kept],
+            values=self.values.scatter(places, changed),
+        )

@@ -81,6 +81,22 @@ class Taxonomy:
             leaf = end + 1
         return tuple(labels)
 
+    def smallest_node(self, low: int, high: int) -> tuple[int, int]:
+        """The leaves of the smallest node that holds the leaves low..high."""
+        return self._extent.get(self._shared_path(low, high), (0, len(self.paths) - 1))
+
+    def siblings(self, low: int, high: int) -> tuple[int, int]:
+        """The leaves of the children of that node from the one that holds low to high's."""
+        depth = len(self._shared_path(low, high)) + 1
+        return (
+            self._extent[self.paths[low][:depth]][0],
+            self._extent[self.paths[high][:depth]][1],
+        )
+
+    def _shared_path(self, low: int, high: int) -> tuple[str, ...]:
+        depth = int(self.divergence[low:high].min()) if high > low else len(self.paths[low])
+        return self.paths[low][:depth]
+
     def _largest_node(self, first: int, last: int) -> tuple[str, int]:
         path = self.paths[first]
         for depth in range(1, len(path) + 1):

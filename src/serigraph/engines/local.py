@@ -1,0 +1,119 @@
+"""The engine that works on one machine: form groups, suppress at the last resort, verify, recode."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serigraph.engines.feasibility import named, overfull, refusal
+from serigraph.engines.plan import Made, Plan, Progress, silently
+from serigraph.errors import ImpossibleState
+from serigraph.grouping import Demand, Grouping, excess_pairs, form_groups
+from serigraph.population import History, Population
+from serigraph.randomness import Randomness, shuffled
+from serigraph.recoding import bucketised, generalised, normalised_widths
+from serigraph.verification import Proposal, verify
+
+
+def make_release(
+    population: Population,
+    history: History,
+    plan: Plan,
+    randomness: Randomness,
+    progress: Progress = silently,
+) -> Made:
+    """Make a release in memory; raises `Infeasible` where values do not fit and nobody allowed to
+    suppress them, and `GuaranteeExceeded` where the verifier disagrees."""
+    where = f"release {plan.label}"
+    if plan.is_presence_known and not population.present.all():
+        # Whoever is known to be absent hides nobody and is exposed to nothing.
+        history = history.subset(population.present)
+        population = population.subset(population.present)
+    progress("forming groups")
+    demand = Demand(
+        rules=tuple(plan.strategy.rule(value.threshold) for value in population.protected),
+        minimum_size=plan.minimum_size,
+        interleave=plan.form == "bucketised",
+    )
+    base = demand.base_targets(population)
+    before = population
+    suppressed: Counter[str] = Counter()
+    person, value = overfull(
+        population, base, population.size, plan.is_presence_known, randomness
+    )
+    suppressed.update(named(population, value))
+    population = population.without(person, value)
+    if plan.is_presence_known and demand.interleave:
+        history = history.subset(population.present)
+        population = population.subset(population.present)
+    grouping = form_groups(
+        population, history, demand, plan.method, _weight(population, plan),
+        randomness.keys(population.size),
+    )
+    while True:
+        person, value = excess_pairs(
+            population, history, demand, _weight(population, plan), grouping.group
+        )
+        if len(person) == 0:
+            break
+        suppressed.update(named(population, value))
+        population = population.without(person, value)
+    dropped = int(before.present.sum() - population.present.sum())
+    if suppressed and not plan.allows_suppression:
+        raise refusal(before, base, before.size, suppressed, dropped, where)
+    if not population.present.any():
+        raise ImpossibleState("suppression left nobody to publish", where=where)
+    grouping = _relabelled(grouping, randomness)
+    progress("verifying")
+    proof = verify(
+        population,
+        history,
+        Proposal(grouping.group, grouping.low, grouping.high),
+        presence_known=plan.is_presence_known,
+        minimum_size=plan.minimum_size,
+        where=where,
+    )
+    progress("recoding")
+    shown = _published_numbers(population, grouping)
+    if demand.interleave:
+        tables = bucketised(population, shown, not plan.is_presence_known, randomness)
+    else:
+        tables = generalised(
+            population, grouping.group, grouping.low, grouping.high, plan.sensitive, randomness
+        )
+    widths = normalised_widths(population, grouping.group, grouping.groups)
+    return Made(
+        population=population,
+        proof=proof,
+        tables=tables,
+        suppressed=dict(suppressed),
+        dropped=dropped,
+        widths={
+            domain.name: float(width)
+            for domain, width in zip(population.domains, widths, strict=True)
+        },
+    )
+
+
+def _weight(population: Population, plan: Plan) -> NDArray[np.uint8]:
+    """Who counts in n: everybody, or whoever the adversary knows to be there."""
+    if plan.is_presence_known:
+        return population.present.astype(np.uint8)
+    return np.ones(population.size, dtype=np.uint8)
+
+
+def _relabelled(grouping: Grouping, randomness: Randomness) -> Grouping:
+    """The same groups under random numbers: the number of a group says nothing about its place."""
+    order = shuffled(grouping.groups, randomness)
+    number = np.empty(grouping.groups, dtype=np.int64)
+    number[order] = np.arange(grouping.groups)
+    return Grouping(number[grouping.group], grouping.low[order], grouping.high[order])
+
+
+def _published_numbers(population: Population, grouping: Grouping) -> NDArray[np.int64]:
+    """Group numbers as the ledger gives them: groups without anybody present come behind."""
+    shown = np.bincount(grouping.group[population.present], minlength=grouping.groups) > 0
+    number = np.where(shown, np.cumsum(shown) - 1, shown.sum() + np.cumsum(~shown) - 1)
+    return number[grouping.group].astype(np.int64)

@@ -1,0 +1,71 @@
+"""What an engine is asked for, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from serigraph.grouping import Method
+from serigraph.population import Population, Proof
+from serigraph.privacy.strategies import Strategy
+
+Progress = Callable[[str], None]
+Form = Literal["generalised", "bucketised"]
+
+
+def silently(_stage: str) -> None:
+    """Report no progress."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How one release is to be made."""
+
+    label: str
+    strategy: Strategy
+    form: Form
+    method: Method
+    minimum_size: int
+    is_presence_known: bool
+    allows_suppression: bool
+    sensitive: str  # the column's name
+
+
+@dataclass(frozen=True)
+class Made:
+    """A verified release: what the ledger commits, what the public sees, and its figures."""
+
+    population: Population  # after suppression
+    proof: Proof
+    tables: dict[str, pl.DataFrame]
+    suppressed: dict[str, int]  # protected value -> people whose value is not published
+    dropped: int  # people who have no record for that
+    widths: dict[str, float]  # NCP of each quasi-identifier
+
+    def figures(self) -> dict[str, object]:
+        """What is said of the release; counts and figures only."""
+        proof = self.proof
+        linked = np.zeros(len(proof.size), dtype=np.bool_)
+        linked[proof.value_group] = True
+        with_value = proof.size[linked]
+        return {
+            "people": len(proof.ids),
+            "present": int(proof.present.sum()),
+            "groups": len(proof.size),
+            "mean_size": float(proof.size.mean()) if len(proof.size) else 0.0,
+            "groups_with_protected_value": int(linked.sum()),
+            "mean_size_with_protected_value": float(with_value.mean()) if len(with_value) else 0.0,
+            "largest_size": int(proof.size.max()) if len(proof.size) else 0,
+            "protected_values": len(self.population.protected),
+            "pairs_checked": proof.pairs,
+            "pairs_decided_in_fractions": proof.exact_pairs,
+            "largest_probability": str(proof.largest),
+            "suppressed_values": sum(self.suppressed.values()),
+            "people_left_out": self.dropped,
+            "normalised_widths": self.widths,
+            "mean_normalised_width": float(np.mean(list(self.widths.values()))),
+        }

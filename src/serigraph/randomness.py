@@ -1,0 +1,37 @@
+"""Where random numbers come from: an argument, never a hidden global."""
+
+from __future__ import annotations
+
+import os
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Randomness(Protocol):
+    """A source of random 64-bit keys."""
+
+    def keys(self, number: int) -> NDArray[np.uint64]: ...
+
+
+class SystemRandomness:
+    """The operating system's cryptographic generator: for everything that is published."""
+
+    def keys(self, number: int) -> NDArray[np.uint64]:
+        return np.frombuffer(os.urandom(8 * number), dtype=np.uint64)
+
+
+class SeededRandomness:
+    """Repeatable keys, for studies and tests; whoever knows the seed knows the choices."""
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.Generator(np.random.Philox(seed))
+
+    def keys(self, number: int) -> NDArray[np.uint64]:
+        return self._generator.integers(0, 2**64, number, dtype=np.uint64)
+
+
+def shuffled(number: int, randomness: Randomness) -> NDArray[np.int64]:
+    """The numbers 0..number-1 in random order."""
+    return np.argsort(randomness.keys(number), kind="stable")

@@ -1,0 +1,84 @@
+"""What a region is called: ranges for numbers and dates, nodes for taxonomies, else value sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from serigraph.population import Domain, Taxonomy
+
+MISSING = "missing"
+
+
+def region_labels(
+    domain: Domain, low: NDArray[np.int32], high: NDArray[np.int32]
+) -> pl.Series:
+    """The label of each interval of codes; equal intervals share the work.
+
+    >>> ages = Domain("age", "numeric", pl.Series([20, 25, 31]))
+    >>> region_labels(ages, np.array([0, 1]), np.array([2, 1])).to_list()
+    ['[20, 31]', '25']
+    """
+    packed = low.astype(np.int64) * max(domain.size, 1) + high
+    distinct, which = np.unique(packed, return_inverse=True)
+    names = [
+        _label(domain, int(pair) // max(domain.size, 1), int(pair) % max(domain.size, 1))
+        for pair in distinct
+    ]
+    return pl.Series(domain.name, names, dtype=pl.String).gather(which)
+
+
+def _label(domain: Domain, low: int, high: int) -> str:
+    if domain.has_missing and low == 0:
+        if high == 0:
+            return MISSING
+        return f"{{{MISSING}, {_known(domain, 1, high)}}}"
+    return _known(domain, low, high)
+
+
+def _known(domain: Domain, low: int, high: int) -> str:
+    if domain.kind != "categorical":
+        first, last = domain.values[low], domain.values[high]
+        return str(first) if low == high else f"[{first}, {last}]"
+    if domain.taxonomy is not None:
+        shift = int(domain.has_missing)
+        names = domain.taxonomy.cover(low - shift, high - shift)
+    else:
+        names = tuple(str(name) for name in domain.values[low : high + 1])
+    return names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
+
+
+def widened_to_nodes(
+    domain: Domain,
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+    box_low: NDArray[np.int32],
+    box_high: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Widen intervals of a taxonomy's leaves to nodes, as far as the group's box reaches.
+
+    Cuts run between siblings, so that the siblings that hold the people always fit into the box;
+    their parent is taken instead where the box holds all of it.
+    """
+    if domain.taxonomy is None:
+        return low, high
+    shift = int(domain.has_missing)
+    together = np.stack([low, high, box_low, box_high], axis=1)
+    distinct, which = np.unique(together, axis=0, return_inverse=True)
+    widened = np.array([_widened(domain.taxonomy, shift, *row) for row in distinct.tolist()])
+    widened = widened.reshape(-1, 2)[which.reshape(-1)].astype(np.int32)
+    return widened[:, 0], widened[:, 1]
+
+
+def _widened(
+    taxonomy: Taxonomy, shift: int, low: int, high: int, box_low: int, box_high: int
+) -> tuple[int, int]:
+    first = max(low, shift)  # a missing value lies outside of the tree
+    if high < first:
+        return low, high
+    begin, end = taxonomy.siblings(first - shift, high - shift)
+    whole_begin, whole_end = taxonomy.smallest_node(first - shift, high - shift)
+    if box_low <= whole_begin + shift and whole_end + shift <= box_high:
+        begin, end = whole_begin, whole_end
+    return min(low, begin + shift), end + shift

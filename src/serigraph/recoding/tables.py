@@ -1,0 +1,70 @@
+"""The tables of a release, in the two forms. No identifier of a person is in them."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from serigraph.population import Population
+from serigraph.randomness import Randomness, shuffled
+from serigraph.recoding.labels import region_labels, widened_to_nodes
+from serigraph.recoding.loss import extents
+
+GROUP, VALUE, COUNT = "group", "value", "count"
+
+
+def generalised(
+    population: Population,
+    group: NDArray[np.int64],
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+    sensitive: str,
+    randomness: Randomness,
+) -> dict[str, pl.DataFrame]:
+    """One row for each present person: the region of its group, and its own values.
+
+    Rows come in random order. Absent members widen regions but are no rows.
+    """
+    inner_low, inner_high = extents(population, group, len(low))
+    rows = np.flatnonzero(population.present)
+    rows = rows[shuffled(len(rows), randomness)]
+    columns: dict[str, pl.Series] = {}
+    for number, domain in enumerate(population.domains):
+        shown_low, shown_high = widened_to_nodes(
+            domain, inner_low[:, number], inner_high[:, number], low[:, number], high[:, number]
+        )
+        of_group = group[rows]
+        columns[domain.name] = region_labels(domain, shown_low[of_group], shown_high[of_group])
+    columns[sensitive] = population.values.gather(rows)
+    return {"table": pl.DataFrame(columns)}
+
+
+def bucketised(
+    population: Population,
+    group: NDArray[np.int64],
+    shows_absent: bool,
+    randomness: Randomness,
+) -> dict[str, pl.DataFrame]:
+    """Two tables: the quasi-identifiers of all members with their group, and what each group holds.
+
+    ``group`` is the published number. Groups in which nobody is present are left out; rows are in
+    the order of the group, at random within.
+    """
+    shown = np.bincount(group[population.present], minlength=int(group.max()) + 1) > 0
+    rows = np.flatnonzero(shown[group] & (population.present | shows_absent))
+    rows = rows[shuffled(len(rows), randomness)]
+    rows = rows[np.argsort(group[rows], kind="stable")]
+    members = {GROUP: pl.Series(GROUP, group[rows])}
+    for codes, domain in zip(population.codes, population.domains, strict=True):
+        members[domain.name] = domain.values.gather(codes[rows]).alias(domain.name)
+    held = (
+        pl.DataFrame({GROUP: group, VALUE: population.values})
+        .filter(pl.Series(population.present) & (pl.col(VALUE).list.len() > 0))
+        .explode(VALUE)
+        .group_by(GROUP, VALUE)
+        .len(COUNT)
+        .sort(GROUP, VALUE)
+        .with_columns(pl.col(COUNT).cast(pl.Int64))
+    )
+    return {"quasi_identifiers": pl.DataFrame(members), "sensitive": held}
