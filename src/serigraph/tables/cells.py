@@ -118,7 +118,9 @@ def whole_where_possible(numbers: pl.Series) -> pl.Series:
         return numbers
     known = numbers.drop_nulls()
     are_whole = ((known == known.floor()) & (known.abs() < _EXACT_INTEGERS)).all()
-    return numbers.cast(pl.Int64) if are_whole else numbers + 0.0  # no negative zero
+    if are_whole:
+        return numbers.cast(pl.Int64)
+    return numbers.set((numbers == 0).fill_null(False), 0.0)  # a negative zero is zero
 
 
 def _with_decimal_point(text: pl.Series, reading: Reading) -> Read:
