@@ -85,6 +85,7 @@ def test_all_problems_are_reported_at_once_each_with_its_line() -> None:
         ('values = "all"', 'rarest = "200%"', "line 11: protected.rarest"),
         ('name = "constant"', 'name = "best"', "name must be constant, geometric or schedule"),
         ('name = "constant"', "", "the key 'name' is missing"),
+        ("version = 1", 'version = 1\nfolder = "/"', "line 2: unknown key 'folder'"),
         ("releases = 10", "factor = 2", "line 21: unknown key 'factor'"),
         ("[sensitive]", "[sensible]", "the section [sensitive] is missing"),
         ('column = "diagnosis"', 'column = "age"', "is the sensitive column already"),

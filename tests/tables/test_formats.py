@@ -159,3 +159,18 @@ def test_reading_options_override_what_is_detected(tmp_path: Path) -> None:
 def test_cells_of_csv_files_stay_as_they_are_written(tmp_path: Path) -> None:
     path = written(tmp_path, "t.csv", b'a,b\n007,"1,50"\n,"two\nlines"\n')
     assert read_table(path).rows() == [("007", "1,50"), (None, "two\nlines")]
+
+
+def test_labels_of_coded_values_can_be_read(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.sav")
+    frame = pl.DataFrame({"sex": [1.0, 2.0]}).to_pandas()
+    pyreadstat.write_sav(frame, path, variable_value_labels={"sex": {1: "male", 2: "female"}})
+    assert read_table(path)["sex"].to_list() == [1.0, 2.0]
+    assert read_table(path, Reading(value_labels=True))["sex"].to_list() == ["male", "female"]
+
+
+def test_the_registry_has_a_query_of_its_own(tmp_path: Path) -> None:
+    reading = Reading(query="select 1 as a", registry_query="select 2 as a")
+    path = duckdb_file(tmp_path)
+    assert read_table(path, reading)["a"].to_list() == [1]
+    assert read_table(path, reading.for_registry())["a"].to_list() == [2]

@@ -112,3 +112,14 @@ def test_a_class_must_not_have_the_name_of_a_value() -> None:
 def test_a_stored_choice_is_checked() -> None:
     with pytest.raises(ValueError, match="ascending"):
         ProtectedChoice("only", ("b", "a"))
+
+
+@pytest.mark.parametrize(
+    ("section", "cell"), [('[protected]\nvalues = ["mumps"]', "flu"), ("", None), ("", " ")]
+)
+def test_a_table_in_which_nobody_holds_a_protected_value(section: str, cell: str | None) -> None:
+    table = clinic_table().with_columns(diagnosis=pl.lit(cell))
+    prepared = prepare(table, clinic_policy(sections=section))
+    assert prepared.population.protected == ()
+    assert prepared.population.held_start.tolist() == [0] * 6
+    assert "no protected value is held by anybody in this table" in prepared.notes

@@ -1,0 +1,181 @@
+"""Proposed policies: they parse, they fit their table, and they say what was guessed."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from serigraph.errors import TableError
+from serigraph.policy import Policy, parse_policy
+from serigraph.publishing.proposal import Proposal, propose_policy
+from serigraph.tables import Prepared, prepare, read_table
+
+PEOPLE = 120
+
+
+def clinic(**changes: object) -> pl.DataFrame:
+    """A table with a column of every sort, as text, such as a CSV file gives it."""
+    draw = random.Random(7)
+    columns: dict[str, object] = {
+        "patient_id": [f"P{i:04}" for i in range(PEOPLE)],
+        "surname": [f"Name{i}" for i in range(PEOPLE)],
+        "age": [draw.choice(["31", "47", "60", "NA"]) for _ in range(PEOPLE)],
+        "sex": [draw.choice("MF") for _ in range(PEOPLE)],
+        "zip": [draw.choice(["02139", "65001", "65002"]) for _ in range(PEOPLE)],
+        "born": [f"{draw.randint(13, 28)}/0{draw.randint(1, 9)}/1980" for _ in range(PEOPLE)],
+        "weight": [f"{draw.uniform(50, 90):.1f}" for _ in range(PEOPLE)],
+        "remark": [f"seen on day {i}" for i in range(PEOPLE)],
+        "diagnosis": [draw.choice(["flu", "gout", "hiv"]) for _ in range(PEOPLE)],
+    }
+    return pl.DataFrame({**columns, **changes})
+
+
+def accepted(table: pl.DataFrame, proposal: Proposal, folder: Path) -> tuple[Policy, Prepared]:
+    """The policy as a series would read it, and the table prepared with it."""
+    for path, data in proposal.files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+    policy = parse_policy(proposal.policy_text, "policy.toml", folder)
+    return policy, prepare(table, policy)
+
+
+def test_every_column_gets_a_role_or_a_note(tmp_path: Path) -> None:
+    table = clinic()
+    proposal = propose_policy(table, "2024H1.csv")
+    policy, prepared = accepted(table, proposal, tmp_path)
+    assert (policy.person.id, policy.person.type) == ("patient_id", "text")
+    assert (policy.sensitive.column, policy.sensitive.form) == ("diagnosis", "single")
+    assert {name: column.kind for name, column in policy.quasi_identifiers.items()} == {
+        "age": "numeric",
+        "sex": "categorical",
+        "zip": "categorical",
+        "born": "date",
+        "weight": "numeric",
+    }
+    assert policy.reading.null_values == ("NA",)
+    assert policy.reading.date_format == "%d/%m/%Y"
+    assert policy.protected.values == "all"
+    assert prepared.population.domains[0].has_missing
+    assert [note for note in proposal.notes if "'surname'" in note]
+    assert [note for note in proposal.notes if "'remark'" in note]
+    assert "2024H1.csv" in proposal.policy_text
+
+
+def test_digit_codes_get_a_taxonomy_of_masks() -> None:
+    files = propose_policy(clinic(), "t.csv").files
+    assert list(files) == ["taxonomies/zip.csv"]
+    assert files["taxonomies/zip.csv"].decode().splitlines() == [
+        "02139;0213*;021**;02***;0****;*",
+        "65001;6500*;650**;65***;6****;*",
+        "65002;6500*;650**;65***;6****;*",
+    ]
+
+
+def test_codes_that_lost_their_zero_still_make_a_tree(tmp_path: Path) -> None:
+    table = clinic(zip=[2139, 65001, 65002] * (PEOPLE // 3))
+    proposal = propose_policy(table, "t.csv")
+    assert b"2139;213*;21**;2***;*;*\n" in proposal.files["taxonomies/zip.csv"]
+    assert accepted(table, proposal, tmp_path)[1].population.domains[2].size == 3
+
+
+def test_repeated_people_make_rows_and_what_varies_is_left_out(tmp_path: Path) -> None:
+    visits = clinic().with_columns(visit=pl.lit("a"))
+    table = pl.concat([visits, visits.with_columns(visit=pl.lit("b"), diagnosis=pl.lit("mumps"))])
+    proposal = propose_policy(table, "t.csv")
+    policy, prepared = accepted(table, proposal, tmp_path)
+    assert policy.sensitive.form == "rows"
+    assert "visit" not in policy.quasi_identifiers
+    assert any("'visit' is left out: it differs" in note for note in proposal.notes)
+    assert prepared.population.size == PEOPLE
+    assert prepared.population.values.list.len().to_list() == [2] * PEOPLE
+
+
+def test_delimited_and_list_columns_are_recognised(tmp_path: Path) -> None:
+    draw = random.Random(3)
+    sets = [draw.sample(["flu", "gout", "hiv", "mumps"], draw.randint(1, 3)) for _ in range(PEOPLE)]
+    for delimiter in (";", "|", ","):
+        table = clinic(diagnosis=[delimiter.join(each) for each in sets])
+        policy, _ = accepted(table, propose_policy(table, "t.csv"), tmp_path)
+        assert (policy.sensitive.form, policy.sensitive.delimiter) == ("delimited", delimiter)
+    table = clinic(diagnosis=sets)
+    policy, prepared = accepted(table, propose_policy(table, "t.csv"), tmp_path)
+    assert policy.sensitive.form == "list"
+    assert len(prepared.population.protected) == 4
+
+
+def test_a_comma_in_a_name_makes_no_list(tmp_path: Path) -> None:
+    table = clinic(diagnosis=["fracture, open", "fracture, closed", "flu"] * (PEOPLE // 3))
+    assert accepted(table, propose_policy(table, "t.csv"), tmp_path)[0].sensitive.form == "single"
+
+
+def test_dates_that_may_have_the_month_first_get_a_note(tmp_path: Path) -> None:
+    table = clinic(born=["01/02/1980", "03/04/1981"] * (PEOPLE // 2))
+    proposal = propose_policy(table, "t.csv")
+    assert accepted(table, proposal, tmp_path)[0].reading.date_format == "%d/%m/%Y"
+    assert any("check it" in note for note in proposal.notes)
+
+
+def test_values_that_are_too_common_are_counted_before_the_first_release(tmp_path: Path) -> None:
+    many = clinic(diagnosis=[f"d{i}" for i in range(60)] * 2)
+    assert "except = [" not in propose_policy(many, "t.csv").policy_text.replace("[...]", "")
+    proposal = propose_policy(clinic(diagnosis=["flu"] * 100 + ["gout", "hiv"] * 10), "t.csv")
+    assert '# except = ["flu", "gout", "hiv"]' in proposal.policy_text
+    assert any("3 of 3 values" in note and "3.4%" in note for note in proposal.notes)
+    assert not any("flu" in note for note in proposal.notes)
+
+
+def test_known_columns_override_the_guess(tmp_path: Path) -> None:
+    table = clinic().rename({"patient_id": "who", "diagnosis": "what"})
+    proposal = propose_policy(table, "t.csv", person="who", sensitive="sex")
+    policy, _ = accepted(table, proposal, tmp_path)
+    assert (policy.person.id, policy.sensitive.column) == ("who", "sex")
+    assert "what" in policy.quasi_identifiers
+
+
+def test_without_telling_names_uniqueness_and_order_decide(tmp_path: Path) -> None:
+    table = clinic().rename({"patient_id": "k", "diagnosis": "z"}).drop("surname", "remark")
+    policy, _ = accepted(table, propose_policy(table, "t.csv"), tmp_path)
+    assert (policy.person.id, policy.sensitive.column) == ("k", "z")
+
+
+def test_names_of_columns_are_quoted_where_they_must_be(tmp_path: Path) -> None:
+    table = clinic().rename({"zip": 'zip "code"/x', "age": "age [years]", "sex": "größe.1"})
+    policy, _ = accepted(table, propose_policy(table, "a\nb = 1"), tmp_path)
+    assert {'zip "code"/x', "age [years]", "größe.1"} <= set(policy.quasi_identifiers)
+
+
+def test_typed_tables_work_as_csv_files_do(tmp_path: Path) -> None:
+    typed = clinic().with_columns(
+        pl.col("weight").cast(pl.Float64),
+        pl.col("born").str.to_date("%d/%m/%Y"),
+        patient_id=pl.int_range(pl.len()),
+    )
+    policy, _ = accepted(typed, propose_policy(typed, "t.parquet"), tmp_path)
+    assert policy.person.type == "integer"
+    assert policy.quasi_identifiers["born"].kind == "date"
+    typed.write_csv(tmp_path / "t.csv")
+    text = read_table(tmp_path / "t.csv")
+    again, _ = accepted(text, propose_policy(text, "t.csv"), tmp_path)
+    assert again.frozen() == policy.frozen()
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (clinic().clear(), "empty"),
+        (clinic().select("sex", "diagnosis"), "id of a person"),
+        (clinic().select("patient_id", "age"), "no column looks sensitive"),
+        (clinic().select("patient_id", "diagnosis"), "quasi-identifier"),
+    ],
+)
+def test_a_role_without_a_column_is_refused(table: pl.DataFrame, message: str) -> None:
+    with pytest.raises(TableError, match=message):
+        propose_policy(table, "t.csv")
+
+
+def test_a_column_that_is_not_there_is_refused() -> None:
+    with pytest.raises(TableError, match="no column 'absent'"):
+        propose_policy(clinic(), "t.csv", sensitive="absent")
