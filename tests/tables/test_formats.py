@@ -163,10 +163,11 @@ def test_cells_of_csv_files_stay_as_they_are_written(tmp_path: Path) -> None:
 
 def test_labels_of_coded_values_can_be_read(tmp_path: Path) -> None:
     path = str(tmp_path / "t.sav")
-    frame = pl.DataFrame({"sex": [1.0, 2.0]}).to_pandas()
+    frame = pl.DataFrame({"sex": [1.0, 2.0, 9.0, None]}).to_pandas()
     pyreadstat.write_sav(frame, path, variable_value_labels={"sex": {1: "male", 2: "female"}})
-    assert read_table(path)["sex"].to_list() == [1.0, 2.0]
-    assert read_table(path, Reading(value_labels=True))["sex"].to_list() == ["male", "female"]
+    assert read_table(path)["sex"].to_list() == [1.0, 2.0, 9.0, None]
+    labelled = read_table(path, Reading(value_labels=True))
+    assert labelled["sex"].to_list() == ["male", "female", "9", None]
 
 
 def test_the_registry_has_a_query_of_its_own(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import polars as pl
 
 from serigraph.errors import TableError
 from serigraph.policy import Reading
+from serigraph.tables.cells import whole_where_possible
 from serigraph.tables.csv_files import read_csv
 from serigraph.tables.databases import read_database
 from serigraph.tables.extras import optional_package
@@ -69,19 +70,29 @@ def _read_statistics(path: Path, found: Format, reading: Reading) -> pl.DataFram
         "SAS transport": pyreadstat.read_xport,
     }
 
-    # SAS keeps labels in files of their own.
-    labels = {"apply_value_formats": reading.value_labels, "formats_as_category": False}
-
     def read() -> pl.DataFrame:
-        columns, _ = readers[found](
-            str(path),
-            encoding=reading.encoding,
-            output_format="dict",
-            **(labels if found in ("Stata", "SPSS") else {}),
+        columns, described = readers[found](
+            str(path), encoding=reading.encoding, output_format="dict"
         )
-        return pl.DataFrame(columns, strict=True)
+        table = pl.DataFrame(columns, strict=True)
+        if not reading.value_labels:
+            return table
+        return table.with_columns(
+            _labelled(table[name], labels)
+            for name, labels in described.variable_value_labels.items()
+        )
 
     return _whole(read, path)
+
+
+def _labelled(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
+    """The label of each code; a code without one stays as it is, as text."""
+    codes = column
+    if column.dtype.is_float():
+        codes = whole_where_possible(column.cast(pl.Float64).fill_nan(None))
+    return column.replace_strict(
+        list(labels), list(labels.values()), default=codes.cast(pl.String), return_dtype=pl.String
+    )
 
 
 def _whole(read: Callable[[], pl.DataFrame], path: Path) -> pl.DataFrame:
