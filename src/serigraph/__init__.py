@@ -1,5 +1,50 @@
-"""Serigraph publishes microdata again and again under one guarantee over the whole series."""
+"""Serigraph publishes microdata again and again under one guarantee over the whole series.
+
+import serigraph
+
+serigraph.init("clinic", table)              # proposes a policy from the first table
+release = serigraph.publish(table, "clinic") # any of Polars, pandas, Arrow, DuckDB, or a path
+release.tables["table"]                      # what the public gets
+serigraph.status("clinic")
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from serigraph._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from serigraph.ledger import Series
+    from serigraph.publishing import begin as init
+    from serigraph.publishing import history, publish, status
+
+# Nothing heavy is imported before it is used, so that the command line starts at once.
+_WHERE = {
+    "Series": ("serigraph.ledger", "Series"),
+    "init": ("serigraph.publishing", "begin"),
+    "publish": ("serigraph.publishing", "publish"),
+    "status": ("serigraph.publishing", "status"),
+    "history": ("serigraph.publishing", "history"),
+}
+
+
+def export(series: str | os.PathLike[str], folder: str | os.PathLike[str]) -> None:
+    """Write the ledger of a series as Parquet, by the published contract."""
+    from pathlib import Path
+
+    from serigraph.ledger import Series
+
+    Series.open(Path(series)).export(Path(folder))
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        module, attribute = _WHERE[name]
+        return getattr(import_module(module), attribute)
+    raise AttributeError(f"module 'serigraph' has no attribute {name!r}")
+
+
+__all__ = ["Series", "__version__", "export", "history", "init", "publish", "status"]

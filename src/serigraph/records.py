@@ -23,7 +23,9 @@ class Exposure:
 
     def __post_init__(self) -> None:
         if not (0 <= self.count <= self.size and self.size >= 1):
-            raise ValueError(f"an exposure needs 0 <= count <= size, not {self.count} of {self.size}")
+            raise ValueError(
+                f"an exposure needs 0 <= count <= size, not {self.count} of {self.size}"
+            )
 
     @property
     def survival(self) -> Fraction:

@@ -30,9 +30,9 @@ def overfull(
     persons: list[NDArray[np.int64]] = []
     values: list[NDArray[np.int32]] = []
     for value in np.flatnonzero(holders * base > people * (1 + 1e-12)).tolist():
-        lost = people if is_presence_known else 0
+        hidden_less = 1 if is_presence_known else 0
         excess = np.ceil(
-            (holders[value] * base[value] - people) / (base[value] - (1 if lost else 0)) - 1e-9
+            (holders[value] * base[value] - people) / (base[value] - hidden_less) - 1e-9
         )
         holding = person[population.held == value]
         chosen = holding[shuffled(len(holding), randomness)[: int(excess)]]

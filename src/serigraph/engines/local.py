@@ -40,16 +40,18 @@ def make_release(
     base = demand.base_targets(population)
     before = population
     suppressed: Counter[str] = Counter()
-    person, value = overfull(
-        population, base, population.size, plan.is_presence_known, randomness
-    )
+    person, value = overfull(population, base, population.size, plan.is_presence_known, randomness)
     suppressed.update(named(population, value))
     population = population.without(person, value)
     if plan.is_presence_known and demand.interleave:
         history = history.subset(population.present)
         population = population.subset(population.present)
     grouping = form_groups(
-        population, history, demand, plan.method, _weight(population, plan),
+        population,
+        history,
+        demand,
+        plan.method,
+        _weight(population, plan),
         randomness.keys(population.size),
     )
     while True:

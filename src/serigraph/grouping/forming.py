@@ -112,9 +112,7 @@ def _merged_cells(
     low: NDArray[np.int32],
     high: NDArray[np.int32],
     simple: bool,
-) -> tuple[
-    NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]
-]:
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
     """Cells merged bottom-up, and which of them need no further cut: those that never merged."""
     leaf = max(f.minimum_size, 1)
     tree, low, high = kernels.blind_cells(f, order, 0, len(order), low[0], high[0], leaf)
@@ -126,9 +124,7 @@ def _merged_cells(
     return cells, low[kept], high[kept], finished
 
 
-def _interleaved(
-    f: Facts, s: Scratch, order: NDArray[np.int64], method: Method
-) -> Grouping:
+def _interleaved(f: Facts, s: Scratch, order: NDArray[np.int64], method: Method) -> Grouping:
     columns = f.codes.shape[0]
     low = np.zeros((1, columns), dtype=np.int32)
     single = len(f.held) == 0 or int(np.diff(f.held_start).max()) <= 1
@@ -190,9 +186,7 @@ def _numbered(
     )
 
 
-def _plain_groups(
-    f: Facts, group: NDArray[np.int64], groups: int
-) -> tuple[NDArray[np.int64], int]:
+def _plain_groups(f: Facts, group: NDArray[np.int64], groups: int) -> tuple[NDArray[np.int64], int]:
     """Number the people without a group by their quasi-identifiers: equal ones belong together."""
     plain = np.flatnonzero(group < 0)
     if len(plain) == 0:

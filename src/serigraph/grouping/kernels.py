@@ -141,9 +141,11 @@ def is_group(f, s, people, a, b):
             seen = walk_past(f, s, people[i])
             for k in range(seen):
                 value = s.seen[k]
-                if valid and s.count[value] * next_target(
-                    f, value, s.links[value], s.logs[value]
-                ) > limit:
+                if (
+                    valid
+                    and s.count[value] * next_target(f, value, s.links[value], s.logs[value])
+                    > limit
+                ):
                     valid = False
                 s.links[value] = 0
             if not valid:
@@ -259,19 +261,53 @@ def deal(f, s, people, a, b, size, slot):
         for step in range(groups):
             g = (start + step) % groups
             if room[g] > 0 and may_join(
-                f, s, people[a + i], i, g, touched, held_count, limit,
-                tight_start, tight_value, tight_cap,
+                f,
+                s,
+                people[a + i],
+                i,
+                g,
+                touched,
+                held_count,
+                limit,
+                tight_start,
+                tight_value,
+                tight_cap,
             ):
-                join(f, s, people[a + i], i, g, touched, held_count, limit,
-                     tight_start, tight_value, tight_cap)
+                join(
+                    f,
+                    s,
+                    people[a + i],
+                    i,
+                    g,
+                    touched,
+                    held_count,
+                    limit,
+                    tight_start,
+                    tight_value,
+                    tight_cap,
+                )
                 room[g] -= 1
                 seat[i] = g
                 placed = True
                 start = g + 1
                 break
         if not placed and not exchange(
-            f, s, people, a, i, people_first[:k], seat, room, groups, touched, cap, held_count,
-            limit, tight_start, tight_value, tight_cap,
+            f,
+            s,
+            people,
+            a,
+            i,
+            people_first[:k],
+            seat,
+            room,
+            groups,
+            touched,
+            cap,
+            held_count,
+            limit,
+            tight_start,
+            tight_value,
+            tight_cap,
         ):
             return 0
     for i in range(n):
@@ -307,8 +343,22 @@ def join(f, s, person, i, g, touched, held_count, limit, tight_start, tight_valu
 
 
 @kernel
-def leave(f, s, people, a, i, g, seat, touched, cap, held_count, limit,
-          tight_start, tight_value, tight_cap):
+def leave(
+    f,
+    s,
+    people,
+    a,
+    i,
+    g,
+    seat,
+    touched,
+    cap,
+    held_count,
+    limit,
+    tight_start,
+    tight_value,
+    tight_cap,
+):
     person = people[a + i]
     for h in range(f.held_start[person], f.held_start[person + 1]):
         held_count[g * touched + s.local[f.held[h]]] -= 1
@@ -324,31 +374,118 @@ def leave(f, s, people, a, i, g, seat, touched, cap, held_count, limit,
 
 
 @kernel
-def exchange(f, s, people, a, i, placed, seat, room, groups, touched, cap, held_count, limit,
-             tight_start, tight_value, tight_cap):
+def exchange(
+    f,
+    s,
+    people,
+    a,
+    i,
+    placed,
+    seat,
+    room,
+    groups,
+    touched,
+    cap,
+    held_count,
+    limit,
+    tight_start,
+    tight_value,
+    tight_cap,
+):
     """Make room for person i by moving somebody else; True if i has a seat then."""
     for k in range(min(len(placed), 400)):
         x = placed[(k * 7919 + i) % len(placed)]
         g = seat[x]
-        leave(f, s, people, a, x, g, seat, touched, cap, held_count, limit,
-              tight_start, tight_value, tight_cap)
-        if may_join(f, s, people[a + i], i, g, touched, held_count, limit,
-                    tight_start, tight_value, tight_cap):
+        leave(
+            f,
+            s,
+            people,
+            a,
+            x,
+            g,
+            seat,
+            touched,
+            cap,
+            held_count,
+            limit,
+            tight_start,
+            tight_value,
+            tight_cap,
+        )
+        if may_join(
+            f,
+            s,
+            people[a + i],
+            i,
+            g,
+            touched,
+            held_count,
+            limit,
+            tight_start,
+            tight_value,
+            tight_cap,
+        ):
             for other in range(groups):
-                if other != g and room[other] > 0 and may_join(
-                    f, s, people[a + x], x, other, touched, held_count, limit,
-                    tight_start, tight_value, tight_cap,
+                if (
+                    other != g
+                    and room[other] > 0
+                    and may_join(
+                        f,
+                        s,
+                        people[a + x],
+                        x,
+                        other,
+                        touched,
+                        held_count,
+                        limit,
+                        tight_start,
+                        tight_value,
+                        tight_cap,
+                    )
                 ):
-                    join(f, s, people[a + x], x, other, touched, held_count, limit,
-                         tight_start, tight_value, tight_cap)
+                    join(
+                        f,
+                        s,
+                        people[a + x],
+                        x,
+                        other,
+                        touched,
+                        held_count,
+                        limit,
+                        tight_start,
+                        tight_value,
+                        tight_cap,
+                    )
                     seat[x] = other
                     room[other] -= 1
-                    join(f, s, people[a + i], i, g, touched, held_count, limit,
-                         tight_start, tight_value, tight_cap)
+                    join(
+                        f,
+                        s,
+                        people[a + i],
+                        i,
+                        g,
+                        touched,
+                        held_count,
+                        limit,
+                        tight_start,
+                        tight_value,
+                        tight_cap,
+                    )
                     seat[i] = g
                     return True
-        join(f, s, people[a + x], x, g, touched, held_count, limit,
-             tight_start, tight_value, tight_cap)
+        join(
+            f,
+            s,
+            people[a + x],
+            x,
+            g,
+            touched,
+            held_count,
+            limit,
+            tight_start,
+            tight_value,
+            tight_cap,
+        )
         seat[x] = g
     return False
 

@@ -66,6 +66,12 @@ def recall_history(
     )
 
 
+def recall_names(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> tuple[str, ...]:
+    """Every protected value that was ever in a group, ascending."""
+    held = [read_part(layout, release, VALUES)["value"].cast(pl.String) for release in releases]
+    return tuple(pl.concat(held).unique().sort().to_list()) if held else ()
+
+
 def recall_exposures(
     layout: Layout, releases: tuple[ReleaseRecord, ...], person: str | int, value: str
 ) -> tuple[PastExposure, ...]:

@@ -25,7 +25,7 @@ from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.exporting import export_ledger
 from serigraph.ledger.layout import RESERVED, Layout
 from serigraph.ledger.parts import read_people
-from serigraph.ledger.recall import recall_exposures, recall_history
+from serigraph.ledger.recall import recall_exposures, recall_history, recall_names
 from serigraph.ledger.recovery import (
     check_files,
     check_parts,
@@ -116,6 +116,10 @@ class Series:
     def people(self) -> pl.DataFrame:
         """Everybody that was ever a member: ``person``, the number given once, and ``id``."""
         return read_people(self._layout, self.releases())
+
+    def protected_names(self) -> tuple[str, ...]:
+        """Every protected value that was ever in a group, ascending."""
+        return recall_names(self._layout, self.releases())
 
     def exposures(self, person: str | int, value: str) -> tuple[PastExposure, ...]:
         """Every past group that held the person and the value, oldest first.

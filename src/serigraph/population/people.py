@@ -102,9 +102,7 @@ class Population:
                 kept[entry] = not covers[int(self.held[entry])].isdisjoint(rest)
         holder = np.repeat(np.arange(self.size), np.diff(self.held_start))[kept]
         lengths = np.bincount(holder, minlength=self.size)
-        changed = pl.Series(
-            [rest if rest else None for rest in left], dtype=pl.List(pl.String)
-        )
+        changed = pl.Series([rest if rest else None for rest in left], dtype=pl.List(pl.String))
         return replace(
             self,
             present=present,

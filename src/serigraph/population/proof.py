@@ -28,4 +28,6 @@ class Proof:
     value_count: NDArray[np.int64]  # people in the group that hold the value
     largest: Fraction  # the largest breach probability of a pair that this release touches
     pairs: int  # (person, value) pairs that were checked
-    exact_pairs: int  # of these, decided in fractions because floats came too close to the threshold
+    exact_pairs: (
+        int  # of these, decided in fractions because floats came too close to the threshold
+    )

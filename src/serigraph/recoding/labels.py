@@ -11,9 +11,7 @@ from serigraph.population import Domain, Taxonomy
 MISSING = "missing"
 
 
-def region_labels(
-    domain: Domain, low: NDArray[np.int32], high: NDArray[np.int32]
-) -> pl.Series:
+def region_labels(domain: Domain, low: NDArray[np.int32], high: NDArray[np.int32]) -> pl.Series:
     """The label of each interval of codes; equal intervals share the work.
 
     >>> ages = Domain("age", "numeric", pl.Series([20, 25, 31]))

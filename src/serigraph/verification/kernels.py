@@ -17,8 +17,18 @@ MARGIN = 1e-9
 
 @kernel
 def survey_members(
-    member_start, members, size, value_start, value, count, past, past_start, past_value,
-    past_count, past_size, threshold,
+    member_start,
+    members,
+    size,
+    value_start,
+    value,
+    count,
+    past,
+    past_start,
+    past_value,
+    past_count,
+    past_size,
+    threshold,
 ):
     """Follow every (member, value) pair of every group through the past.
 
@@ -74,8 +84,18 @@ def survey_members(
 
 
 @kernel
-def survey_past(past, past_start, past_value, past_count, past_size, threshold, bins, histogram,
-                links, people_largest):
+def survey_past(
+    past,
+    past_start,
+    past_value,
+    past_count,
+    past_size,
+    threshold,
+    bins,
+    histogram,
+    links,
+    people_largest,
+):
     """Where every (person, value) pair of the ledger stands, by the share of its budget spent.
 
     Adds to ``histogram[value, bin]`` (bin = spent share of the log budget times ``bins``) and to

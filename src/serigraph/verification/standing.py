@@ -40,7 +40,15 @@ def standing(history: History, thresholds: Sequence[Fraction]) -> Standing:
     links = np.zeros((values, min(len(history.groups), MOST_LINKS) + 1), dtype=np.int64)
     largest = np.zeros(history.groups.shape[1])
     kernels.survey_past(
-        history.groups, history.start, history.value, history.count, history.size,
-        np.array([float(t) for t in thresholds]), BINS, spent, links, largest,
+        history.groups,
+        history.start,
+        history.value,
+        history.count,
+        history.size,
+        np.array([float(t) for t in thresholds]),
+        BINS,
+        spent,
+        links,
+        largest,
     )
     return Standing(spent, links, largest)

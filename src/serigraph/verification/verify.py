@@ -82,9 +82,7 @@ def verify(
         history.size,
         np.array([float(value.threshold) for value in population.protected]),
     )
-    largest = (
-        breach_probability(_exposures(worst, history, composition)) if pairs else Fraction(0)
-    )
+    largest = breach_probability(_exposures(worst, history, composition)) if pairs else Fraction(0)
     decided = _decide_exactly(close, population, history, composition, where)
     return Proof(
         ids=population.ids.gather(member),
@@ -93,9 +91,9 @@ def verify(
         size=size.astype(np.int64),
         present_size=present_size.astype(np.int64),
         value_group=np.repeat(np.arange(len(size)), np.diff(composition.start)).astype(np.uint32),
-        value_name=pl.Series([value.name for value in population.protected], dtype=pl.String).gather(
-            composition.value
-        ),
+        value_name=pl.Series(
+            [value.name for value in population.protected], dtype=pl.String
+        ).gather(composition.value),
         value_count=composition.count,
         largest=max(decided, largest),
         pairs=int(pairs),
@@ -124,9 +122,7 @@ def _composition(
     if not population.present[holder].all() or not shown[group[holder]].all():
         raise ImpossibleState("somebody without a record holds a value")
     values = max(len(population.protected), 1)
-    cell, count = np.unique(
-        number[group[holder]] * values + population.held, return_counts=True
-    )
+    cell, count = np.unique(number[group[holder]] * values + population.held, return_counts=True)
     start = np.concatenate([[0], np.cumsum(np.bincount(cell // values, minlength=len(size)))])
     return _Composition(
         size=size.astype(np.int64),

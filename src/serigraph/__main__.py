@@ -1,0 +1,5 @@
+"""``python -m serigraph``"""
+
+from serigraph.cli import main
+
+main()

@@ -1,0 +1,64 @@
+"""The commands together, and how a run ends.
+
+Exit codes: 0 done; 2 wrong use of the command line; 3 the table, the registry or the policy is
+refused; 4 the promise could not be kept, nothing was published; 5 published already; 6 the series
+is missing, busy or damaged; 7 the disk is full or cannot be written; 70 a bug; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from serigraph._version import __version__
+from serigraph.cli import export, history, init, publish, status
+from serigraph.cli.output import complain
+from serigraph.errors import SerigraphError
+
+app = typer.Typer(
+    name="serigraph",
+    help="Publish microdata again and again, under one guarantee over the whole series.",
+    no_args_is_help=True,
+    add_completion=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+for name, module in {
+    "init": init,
+    "publish": publish,
+    "status": status,
+    "history": history,
+    "export": export,
+}.items():
+    app.command(name)(module.command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"serigraph {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _about(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line and leave with the documented exit code."""
+    as_json = "--json" in sys.argv
+    try:
+        app()
+    except SerigraphError as error:
+        complain(error, as_json)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("Interrupted: nothing was published.", file=sys.stderr)
+        sys.exit(130)

@@ -1,0 +1,42 @@
+"""``serigraph history``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from serigraph.cli.output import Json, print_json, say
+
+
+def command(
+    series: Annotated[Path, typer.Argument(help="Folder of the series.")],
+    person: Annotated[str, typer.Option(help="The person's id.")],
+    value: Annotated[str, typer.Option(help="A protected value or class.")],
+    as_json: Json = False,
+) -> None:
+    """Show every exposure of a person to a protected value: m(o, s) of the paper."""
+    from serigraph.publishing import history
+
+    found = history(series, person, value)
+    if as_json:
+        print_json(
+            {
+                "value": found.value,
+                "threshold": found.threshold,
+                "exposures": found.exposures,
+                "survival": found.survival,
+                "probability": found.probability,
+            }
+        )
+        return
+    if not found.exposures:
+        say("Never in a group with this value.")
+    for each in found.exposures:
+        kind = "present" if each.present else "absent"
+        say(f"  {each.label:<20} n = {each.size:>6,}  n_s = {each.count:>4,}  ({kind})")
+    say(
+        f"Survival {float(found.survival):.6f}; probability of ever being linked "
+        f"{float(found.probability):.6f}, threshold {found.threshold}"
+    )

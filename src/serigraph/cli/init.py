@@ -1,0 +1,35 @@
+"""``serigraph init``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from serigraph.cli.output import Json, print_json, say
+
+
+def command(
+    series: Annotated[Path, typer.Argument(help="Folder of the new series.")],
+    table: Annotated[Path, typer.Option("--from", help="The table of the first release.")],
+    person: Annotated[str, typer.Option(help="The column that names a person.")] = "",
+    sensitive: Annotated[str, typer.Option(help="The sensitive column.")] = "",
+    query: Annotated[str, typer.Option(help="SQL, if the table is a DuckDB database.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Begin a series: propose a policy from the table."""
+    from serigraph.publishing import begin
+
+    begun = begin(series, table, person=person, sensitive=sensitive, query=query)
+    if as_json:
+        print_json(begun)
+        return
+    say(f"A new series in {begun.path}, with a proposed policy:")
+    say(f"  {begun.policy}")
+    for name in begun.files:
+        say(f"  {begun.path / name}")
+    for note in begun.notes:
+        say(f"Look at this: {note}")
+    say("Read the policy and change what is wrong; once a release is out, the promise is fixed.")
+    say(f"Then: serigraph publish {table} --series {series}")

@@ -1,0 +1,90 @@
+"""``serigraph publish``"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from serigraph.cli.output import Json, plain, print_json, say, stages
+
+if TYPE_CHECKING:
+    from serigraph.publishing import Published
+
+
+def command(
+    table: Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Arrow, DuckDB, ...")],
+    series: Annotated[Path, typer.Option(help="Folder of the series.")],
+    registry: Annotated[
+        Path | None, typer.Option(help="The population list, if there is one.")
+    ] = None,
+    label: Annotated[str, typer.Option(help="Name of the release; else the file's name.")] = "",
+    query: Annotated[str, typer.Option(help="SQL, if the table is a DuckDB database.")] = "",
+    allow_suppression: Annotated[
+        bool, typer.Option("--allow-suppression", help="Leave out values that do not fit.")
+    ] = False,
+    wait: Annotated[
+        float, typer.Option(help="Seconds to wait for another publisher to finish.")
+    ] = 0.0,
+    as_json: Json = False,
+) -> None:
+    """Publish a table as the next release of a series."""
+    from serigraph.publishing import STAGES, publish
+
+    with stages(STAGES) as progress:
+        release = publish(
+            table,
+            series,
+            registry=registry,
+            label=label,
+            query=query,
+            allow_suppression=allow_suppression,
+            wait=wait,
+            progress=progress,
+        )
+    if as_json:
+        record = release.record
+        print_json(
+            {
+                "release": record.number,
+                "label": record.label,
+                "published_at": record.published_at,
+                "threshold": record.threshold,
+                "adversary": record.adversary,
+                "folder": release.folder,
+                "figures": plain(release.figures),
+                "notes": release.notes,
+            }
+        )
+    else:
+        _tell(release)
+
+
+def _tell(release: Published) -> None:
+    figures, record = release.figures, release.record
+    largest = Fraction(figures["largest_probability"])
+    absent = figures["people"] - figures["present"]
+    say(f"Release {record.number}, {record.label}: {figures['present']:,} people published")
+    if absent:
+        say(f"  with {absent:,} absent members of the registry")
+    if figures["people_outside_registry"]:
+        say(f"  {figures['people_outside_registry']:,} of them are not in the registry")
+    say(
+        f"  {figures['groups']:,} groups; {figures['groups_with_protected_value']:,} hold a "
+        f"protected value, {figures['mean_size_with_protected_value']:.1f} people each on average"
+    )
+    say(f"  quasi-identifiers lost {figures['mean_normalised_width']:.1%} of their precision")
+    if figures["suppressed_values"]:
+        say(
+            f"  suppressed: {figures['suppressed_values']:,} values; "
+            f"{figures['people_left_out']:,} people left out"
+        )
+    say(
+        f"  guarantee held: largest probability {float(largest):.4f}, threshold "
+        f"{record.threshold} ({figures['pairs_checked']:,} pairs checked)"
+    )
+    for note in release.notes:
+        say(f"  note: {note}")
+    say(f"  files: {release.folder}")

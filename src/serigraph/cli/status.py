@@ -1,0 +1,82 @@
+"""``serigraph status``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from serigraph.cli.output import Json, print_json, say
+
+if TYPE_CHECKING:
+    from serigraph.publishing import Status
+
+_SHOWN = 10
+
+
+def command(
+    series: Annotated[Path, typer.Argument(help="Folder of the series.")],
+    as_json: Json = False,
+) -> None:
+    """Show the releases so far, the budget used, and what is close to the limit."""
+    from serigraph.publishing import status
+
+    found = status(series)
+    if as_json:
+        print_json(
+            {
+                "path": found.path,
+                "threshold": found.threshold,
+                "strategy": found.strategy,
+                "releases": [
+                    {
+                        "release": each.number,
+                        "label": each.label,
+                        "published_at": each.published_at,
+                        "figures": each.summary,
+                    }
+                    for each in found.releases
+                ],
+                "people": found.people,
+                "people_exposed": found.people_exposed,
+                "pairs": found.pairs,
+                "pairs_by_tenth_of_budget_spent": found.spent,
+                "values": found.values,
+                "ratio_by_link": found.ratios,
+            }
+        )
+    else:
+        _tell(found)
+
+
+def _tell(found: Status) -> None:
+    say(f"Series {found.path.name}: threshold {found.threshold}, {found.strategy}")
+    if not found.releases:
+        say("No release is out yet.")
+    for each in found.releases:
+        figures = each.summary
+        say(
+            f"  {each.number:>3}  {each.label:<20} {each.published_at[:10]}  "
+            f"{figures['present']:>10,} people  {figures['groups']:>9,} groups  largest p "
+            f"{figures['largest_probability']}"
+        )
+    ratios = ", ".join(f"{ratio:,.1f}" for ratio in found.ratios[:8])
+    say(f"Ratio asked for the 1st, 2nd, ... link: {ratios}, ... 20th: {found.ratios[-1]:,.0f}")
+    if not found.pairs:
+        return
+    say(
+        f"{found.people_exposed:,} of {found.people:,} people were ever in a group with a protected "
+        f"value ({found.pairs:,} pairs)."
+    )
+    say("Pairs by the part of their budget that is spent:")
+    for tenth, pairs in enumerate(found.spent):
+        bar = "#" * round(40 * pairs / max(found.spent))
+        say(f"  up to {10 * (tenth + 1):>3} %  {pairs:>12,}  {bar}")
+    near = [value for value in found.values if value.near_limit]
+    if near:
+        say("Values with pairs that have spent more than nine tenths:")
+        for value in near[:_SHOWN]:
+            say(f"  {value.name}: {value.near_limit:,} of {value.pairs:,} pairs")
+        if len(near) > _SHOWN:
+            say(f"  and {len(near) - _SHOWN:,} more")

@@ -1,0 +1,45 @@
+"""Beginning a series: a folder with a policy that was proposed from the first table."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from serigraph.ledger import Series
+from serigraph.policy import Reading
+from serigraph.publishing.proposal import propose_policy
+from serigraph.tables import read_table
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A new series, and what its publisher should look at before the first release."""
+
+    path: Path
+    policy: Path
+    files: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def begin(
+    series: str | os.PathLike[str],
+    table: Any,
+    *,
+    person: str = "",
+    sensitive: str = "",
+    query: str = "",
+) -> Begun:
+    """Make the folder of a series with a policy proposed from a table.
+
+    ``person`` and ``sensitive`` name the id column and the sensitive one where the guess is wrong.
+    """
+    source = str(table) if isinstance(table, str | os.PathLike) else "a data frame"
+    proposal = propose_policy(
+        read_table(table, Reading(query=query or None)), source, person=person, sensitive=sensitive
+    )
+    made = Series.create(
+        Path(series), {"policy.toml": proposal.policy_text.encode(), **proposal.files}
+    )
+    return Begun(made.path, made.path / "policy.toml", tuple(proposal.files), proposal.notes)

@@ -1,0 +1,119 @@
+"""Where a series stands: releases so far, budget used, and how many are close to the limit."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from serigraph.ledger import PastExposure, ReleaseRecord, Series
+from serigraph.policy import Policy, read_policy
+from serigraph.privacy.breach import breach_probability, survival
+from serigraph.privacy.strategies import OptimalSchedule
+from serigraph.verification import Standing, standing
+
+NEAR = 0.9  # of the threshold
+
+
+@dataclass(frozen=True)
+class ValueStanding:
+    """One protected value: pairs that were ever linked, and pairs near or at their limit."""
+
+    name: str
+    threshold: Fraction
+    pairs: int
+    near_limit: int  # more than nine tenths of the budget spent
+    most_links: int
+
+
+@dataclass(frozen=True)
+class Status:
+    """What `serigraph status` shows. Counts and names of values, nothing of a person."""
+
+    path: Path
+    releases: tuple[ReleaseRecord, ...]
+    threshold: Fraction
+    strategy: str
+    people: int
+    people_exposed: int
+    pairs: int
+    spent: tuple[int, ...]  # pairs by tenth of the budget spent
+    values: tuple[ValueStanding, ...]  # most spent first
+    ratios: tuple[float, ...]  # asked for the 1st, 2nd, ... link
+
+
+@dataclass(frozen=True)
+class PersonHistory:
+    """m(o, s) of the paper: every exposure of a person to a value."""
+
+    value: str
+    threshold: Fraction
+    exposures: tuple[PastExposure, ...]
+
+    @property
+    def survival(self) -> Fraction:
+        return survival([each.exposure for each in self.exposures])
+
+    @property
+    def probability(self) -> Fraction:
+        return breach_probability([each.exposure for each in self.exposures])
+
+
+def status(series: str | os.PathLike[str] | Series) -> Status:
+    """Where a series stands now."""
+    opened = series if isinstance(series, Series) else Series.open(Path(series))
+    policy = read_policy(opened.path / "policy.toml")
+    releases = opened.releases()
+    names = opened.protected_names()
+    stands = _standing(opened, policy, names)
+    strategy = policy.strategy_for(_histogram(stands))
+    values = [
+        ValueStanding(
+            name=name,
+            threshold=policy.threshold_of(name),
+            pairs=int(stands.spent[number].sum()),
+            near_limit=int(stands.spent[number, -1]),
+            most_links=int(np.flatnonzero(stands.links[number]).max(initial=0)),
+        )
+        for number, name in enumerate(names)
+    ]
+    return Status(
+        path=opened.path,
+        releases=releases,
+        threshold=policy.threshold,
+        strategy=strategy.describe(),
+        people=len(stands.largest_by_person),
+        people_exposed=int((stands.largest_by_person > 0).sum()),
+        pairs=stands.pairs,
+        spent=tuple(int(number) for number in stands.spent.sum(axis=0)),
+        values=tuple(sorted(values, key=lambda each: (-each.near_limit, -each.pairs, each.name))),
+        ratios=strategy.preview(policy.threshold, 20),
+    )
+
+
+def history(
+    series: str | os.PathLike[str] | Series, person: str | int, value: str
+) -> PersonHistory:
+    """Every exposure of a person to a protected value, over all releases."""
+    opened = series if isinstance(series, Series) else Series.open(Path(series))
+    policy = read_policy(opened.path / "policy.toml")
+    return PersonHistory(value, policy.threshold_of(value), opened.exposures(person, value))
+
+
+def links_so_far(series: Series, policy: Policy) -> tuple[int, ...]:
+    """How many pairs have had 0, 1, 2, ... links; empty unless the strategy learns from it."""
+    if not isinstance(policy.strategy_for(), OptimalSchedule) or not series.releases():
+        return ()
+    return _histogram(_standing(series, policy, series.protected_names()))
+
+
+def _standing(series: Series, policy: Policy, names: tuple[str, ...]) -> Standing:
+    past = series.history(series.people()["id"], names)
+    return standing(past, [policy.threshold_of(name) for name in names])
+
+
+def _histogram(stands: Standing) -> tuple[int, ...]:
+    return tuple(int(number) for number in stands.links.sum(axis=0))
