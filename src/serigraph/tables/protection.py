@@ -102,7 +102,12 @@ def holdings(policy: Policy, choice: ProtectedChoice, value_sets: pl.Series) -> 
     )
     per_person = np.bincount(held["person"].to_numpy(), minlength=len(value_sets))
     return Holdings(
-        protected=tuple(ProtectedValue(name, policy.threshold_of(name)) for name in names),
+        protected=tuple(
+            ProtectedValue(
+                name, policy.threshold_of(name), tuple(policy.protected.classes.get(name, ()))
+            )
+            for name in names
+        ),
         start=np.concatenate([[0], np.cumsum(per_person)]).astype(np.int64),
         held=held["index"].to_numpy().astype(np.int32),
     )
