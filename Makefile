@@ -1,0 +1,56 @@
+# make demo and make test do all the set-up themselves; they need Python 3.11 and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.PHONY: help demo test check bench bench-compare bench-grouping reproduce lock clean
+
+help:
+	@echo "make demo            a clinic of 40,000 people publishes ten releases"
+	@echo "make test            the gate and all tests"
+	@echo "make check           the gate: ruff, mypy, import contract"
+	@echo "make bench           speed, side by side with the machine's floor"
+	@echo "make bench-compare   the last two runs of it beside each other"
+	@echo "make bench-grouping  group sizes and precision on several data sets"
+	@echo "make reproduce       the paper's study and what goes beyond it"
+	@echo "make lock            pin the newest versions that the ranges allow"
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $(READY)
+
+demo: $(READY)
+	@$(BIN)/python examples/clinic.py --out demo-out
+
+test: check
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.speed
+
+bench-compare: $(READY)
+	$(BIN)/python -m benchmarks.compare
+
+bench-grouping: $(READY)
+	$(BIN)/python -m benchmarks.grouping
+
+reproduce: $(READY)
+	$(BIN)/serigraph reproduce --out study
+
+lock:
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
+	@touch $(READY)
+
+clean:
+	rm -rf $(VENV) demo-out bench-out study
