@@ -103,10 +103,12 @@ class Population:
         holder = np.repeat(np.arange(self.size), np.diff(self.held_start))[kept]
         lengths = np.bincount(holder, minlength=self.size)
         changed = pl.Series([rest if rest else None for rest in left], dtype=pl.List(pl.String))
+        source = np.arange(self.size)
+        source[places] = self.size + np.arange(len(places))
         return replace(
             self,
             present=present,
             held_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
             held=self.held[kept],
-            values=self.values.scatter(places, changed),
+            values=pl.concat([self.values, changed]).gather(source),
         )
