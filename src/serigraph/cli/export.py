@@ -15,7 +15,7 @@ def command(
     folder: Annotated[Path, typer.Argument(help="Where to write; new or empty.")],
     as_json: Json = False,
 ) -> None:
-    """Write the ledger as Parquet, for others to check. It holds ids: keep it as safe as the data."""
+    """Write the ledger as Parquet, for others to check; it holds ids, so keep it safe."""
     from serigraph.ledger import Series
 
     Series.open(series).export(folder)

@@ -32,7 +32,7 @@ def command(
         )
         return
     if not found.exposures:
-        say("Never in a group with this value.")
+        say("Never in a group with this value; a value that is not protected is in no ledger.")
     for each in found.exposures:
         kind = "present" if each.present else "absent"
         say(f"  {each.label:<20} n = {each.size:>6,}  n_s = {each.count:>4,}  ({kind})")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from serigraph.publishing import Status
 
 _SHOWN = 10
+_RATIOS_SHOWN = 8
 
 
 def command(
@@ -59,20 +63,19 @@ def _tell(found: Status) -> None:
         say(
             f"  {each.number:>3}  {each.label:<20} {each.published_at[:10]}  "
             f"{figures['present']:>10,} people  {figures['groups']:>9,} groups  largest p "
-            f"{figures['largest_probability']}"
+            f"{float(Fraction(figures['largest_probability'])):.4f}"
         )
-    ratios = ", ".join(f"{ratio:,.1f}" for ratio in found.ratios[:8])
-    say(f"Ratio asked for the 1st, 2nd, ... link: {ratios}, ... 20th: {found.ratios[-1]:,.0f}")
+    say(f"Ratio asked for the 1st, 2nd, ... link: {_ratios(found.ratios)}")
     if not found.pairs:
         return
     say(
-        f"{found.people_exposed:,} of {found.people:,} people were ever in a group with a protected "
-        f"value ({found.pairs:,} pairs)."
+        f"{found.people_exposed:,} of {found.people:,} people were ever in a group with a "
+        f"protected value ({found.pairs:,} pairs)."
     )
     say("Pairs by the part of their budget that is spent:")
     for tenth, pairs in enumerate(found.spent):
         bar = "#" * round(40 * pairs / max(found.spent))
-        say(f"  up to {10 * (tenth + 1):>3} %  {pairs:>12,}  {bar}")
+        say(f"  up to {10 * (tenth + 1):>3} %  {pairs:>12,}  {bar}".rstrip())
     near = [value for value in found.values if value.near_limit]
     if near:
         say("Values with pairs that have spent more than nine tenths:")
@@ -80,3 +83,11 @@ def _tell(found: Status) -> None:
             say(f"  {value.name}: {value.near_limit:,} of {value.pairs:,} pairs")
         if len(near) > _SHOWN:
             say(f"  and {len(near) - _SHOWN:,} more")
+
+
+def _ratios(ratios: Sequence[float]) -> str:
+    possible = [ratio for ratio in ratios if ratio < math.inf]
+    shown = ", ".join(f"{ratio:,.1f}" for ratio in possible[:_RATIOS_SHOWN])
+    if len(possible) > _RATIOS_SHOWN:
+        shown += f", ... {len(possible)}th: {possible[-1]:,.0f}"
+    return shown if len(possible) == len(ratios) else f"{shown}; then the budget is used up"

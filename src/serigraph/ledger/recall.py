@@ -105,7 +105,7 @@ def recall_exposures(
 
 def _number(layout: Layout, releases: tuple[ReleaseRecord, ...], person: str | int) -> int:
     unknown = InputRefused(
-        f"the ledger knows no person {person!r}",
+        "the ledger knows no person of this id",
         remedy="give the id as it is in the id column of the table or the registry",
     )
     if not releases:
