@@ -1,0 +1,34 @@
+"""How useful a release is: what it answers, how much it hides, how large its groups are."""
+
+from serigraph.utility.divergence import Divergence, kl_divergence
+from serigraph.utility.measures import (
+    GroupSizes,
+    discernibility,
+    group_sizes,
+    normalised_certainty_penalty,
+    normalised_group_size,
+    suppressed_share,
+)
+from serigraph.utility.published import Form
+from serigraph.utility.queries import QueryErrors, answer, estimates, query_errors
+from serigraph.utility.workload import Queries, Workload, WorkloadKind, draw_workload
+
+__all__ = [
+    "Divergence",
+    "Form",
+    "GroupSizes",
+    "Queries",
+    "QueryErrors",
+    "Workload",
+    "WorkloadKind",
+    "answer",
+    "discernibility",
+    "draw_workload",
+    "estimates",
+    "group_sizes",
+    "kl_divergence",
+    "normalised_certainty_penalty",
+    "normalised_group_size",
+    "query_errors",
+    "suppressed_share",
+]
