@@ -14,26 +14,16 @@ from serigraph.randomness import Randomness, shuffled
 
 
 def overfull(
-    population: Population,
-    base: NDArray[np.float64],
-    people: int,
-    is_presence_known: bool,
-    randomness: Randomness,
+    population: Population, base: NDArray[np.float64], people: int, randomness: Randomness
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The (person, value) pairs to give up where more people hold a value than any grouping bears.
-
-    Who of the holders loses the value is chosen at random. Where presence is known, whoever loses
-    its record does not hide the others any more, which makes the excess larger.
-    """
+    """The (person, value) pairs to give up where more people hold a value than any grouping of
+    ``people`` bears. Who of the holders loses the value is chosen at random."""
     holders = np.bincount(population.held, minlength=len(base))
     person = np.repeat(np.arange(population.size), np.diff(population.held_start))
     persons: list[NDArray[np.int64]] = []
     values: list[NDArray[np.int32]] = []
     for value in np.flatnonzero(holders * base > people * (1 + 1e-12)).tolist():
-        hidden_less = 1 if is_presence_known else 0
-        excess = np.ceil(
-            (holders[value] * base[value] - people) / (base[value] - hidden_less) - 1e-9
-        )
+        excess = np.ceil(holders[value] - people / base[value] - 1e-9)
         holding = person[population.held == value]
         chosen = holding[shuffled(len(holding), randomness)[: int(excess)]]
         persons.append(chosen)

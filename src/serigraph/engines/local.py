@@ -40,9 +40,15 @@ def make_release(
     base = demand.base_targets(population)
     before = population
     suppressed: Counter[str] = Counter()
-    person, value = overfull(population, base, population.size, plan.is_presence_known, randomness)
-    suppressed.update(named(population, value))
-    population = population.without(person, value)
+    while True:
+        # Where presence is known, whoever loses its record hides the others no more, so that a
+        # value that fitted before may not fit any longer.
+        people = int(_weight(population, plan).sum())
+        person, value = overfull(population, base, people, randomness)
+        if len(person) == 0:
+            break
+        suppressed.update(named(population, value))
+        population = population.without(person, value)
     if plan.is_presence_known and demand.interleave:
         history = history.subset(population.present)
         population = population.subset(population.present)
