@@ -47,8 +47,8 @@ class Scale:
         """Round numbers that mark the scale."""
         if self.is_log:
             first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
-            step = max(1, math.ceil((last - first) / 5))
-            return [10.0**power for power in range(first, last + 1, step)]
+            every = max(1, math.ceil((last - first) / 5))
+            return [10.0**power for power in range(first, last + 1, every)]
         span = self.high - self.low
         if span <= 0:
             return [self.low]

@@ -86,13 +86,14 @@ def line_chart(
 def _line(
     points: Sequence[tuple[float, float]], number: int, along: Scale, upward: Scale, name: str
 ) -> list[str]:
-    at = [(along.at(a), upward.at(b)) for a, b in points if not upward.is_log or b > 0]
+    shown = [(a, b) for a, b in points if not upward.is_log or b > 0]
+    at = [(along.at(a), upward.at(b)) for a, b in shown]
     path = " ".join(f"{a:.1f},{b:.1f}" for a, b in at)
     colour = COLOURS[number % len(COLOURS)]
     dots = [
         f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.5" fill="{colour}">'
         f"<title>{escape(name)}: {number_text(value)}</title></circle>"
-        for (a, b), (_, value) in zip(at, points, strict=False)
+        for (a, b), (_, value) in zip(at, shown, strict=True)
     ]
     return [f'<polyline points="{path}" {_stroke(number)}/>', *dots]
 

@@ -170,3 +170,139 @@ def overlapping(low, high):
                 if not apart:
                     return order[i], order[k]
     return np.int64(-1), np.int64(-1)
+
+
+@kernel
+def survey_exposures(
+    group,
+    start,
+    value,
+    risk,
+    threshold,
+    adds,
+    pairs,
+    total,
+    by_probability,
+    by_share,
+    above,
+    worst,
+    largest,
+    largest_value,
+    crossing,
+):
+    """Follow every (person, value) pair through all releases, and count where it stands after each.
+
+    ``risk`` is the probability of a link in each entry of a group. Risks combine as independent
+    ones do, or add up where ``adds``. What is counted at release j is what release j changed, so
+    that sums along the releases give the state after each: ``pairs`` linked for the first time,
+    the ``total`` of the probabilities, and the two histograms: by the probability, and by its share
+    of the threshold with one more bin for whatever lies above. ``above`` counts the pairs that
+    float arithmetic can tell to exceed their threshold; ``crossing[person]`` is the release at which
+    the first of them did. ``worst[j]`` is the (person, value) with the largest probability after
+    j; ``largest`` and ``largest_value`` say the same for each person at the end.
+
+    Returns (person, value) of all pairs that came too close to their threshold for floats to
+    decide; they are in neither ``above`` nor ``crossing``.
+    """
+    releases, people = group.shape
+    values = len(threshold)
+    bins, shares = by_probability.shape[1], by_share.shape[1] - 1
+    probability = np.zeros(values)
+    is_seen = np.zeros(values, dtype=np.bool_)
+    is_settled = np.zeros(values, dtype=np.bool_)
+    seen = np.empty(values, dtype=np.int64)
+    close_person = [np.int64(0) for _ in range(0)]
+    close_value = [np.int64(0) for _ in range(0)]
+    record = np.full(releases, -1.0)
+    for person in range(people):
+        number = 0
+        for j in range(releases):
+            g = group[j, person]
+            if g < 0:
+                continue
+            for e in range(start[g], start[g + 1]):
+                v = value[e]
+                before = probability[v]
+                if adds:
+                    p = min(before + risk[e], 1.0)
+                else:
+                    p = before + (1.0 - before) * risk[e]
+                probability[v] = p
+                at = min(int(p * bins), bins - 1)
+                share = min(int(p / threshold[v] * shares), shares - 1)
+                if p > threshold[v] + MARGIN:
+                    share = shares
+                if is_seen[v]:
+                    by_probability[j, min(int(before * bins), bins - 1)] -= 1
+                    was = min(int(before / threshold[v] * shares), shares - 1)
+                    if before > threshold[v] + MARGIN:
+                        was = shares
+                    by_share[j, was] -= 1
+                else:
+                    is_seen[v] = True
+                    seen[number] = v
+                    number += 1
+                    pairs[j] += 1
+                by_probability[j, at] += 1
+                by_share[j, share] += 1
+                total[j] += p - before
+                if p > record[j]:
+                    record[j] = p
+                    worst[j, 0] = person
+                    worst[j, 1] = v
+                if not is_settled[v] and p > threshold[v] - MARGIN:
+                    is_settled[v] = True
+                    if p > threshold[v] + MARGIN:
+                        above[j] += 1
+                        crossing[person] = min(crossing[person], j)
+                    else:
+                        close_person.append(person)
+                        close_value.append(np.int64(v))
+        for k in range(number):
+            v = seen[k]
+            if probability[v] > largest[person]:
+                largest[person] = probability[v]
+                largest_value[person] = v
+            probability[v] = 0.0
+            is_seen[v] = False
+            is_settled[v] = False
+    close = np.empty((len(close_person), 2), dtype=np.int64)
+    for i in range(len(close_person)):
+        close[i, 0] = close_person[i]
+        close[i, 1] = close_value[i]
+    return close
+
+
+@kernel
+def matching_regions(codes, label, admits, offset):
+    """The regions that each person lies in: two arrays of equal length, person and region.
+
+    ``codes`` has one row a person, in lexicographic order; ``label[region, column]`` is the cell of
+    a region; ``admits[offset[column] + cell, code]`` says whether a cell holds a code. Regions that
+    the first columns leave over are kept from person to person for as long as these columns agree.
+    """
+    people, columns = codes.shape
+    regions = len(label)
+    left = np.empty((columns + 1, regions), dtype=np.int64)
+    number = np.zeros(columns + 1, dtype=np.int64)
+    left[0] = np.arange(regions)
+    number[0] = regions
+    person = [np.int64(0) for _ in range(0)]
+    region = [np.int64(0) for _ in range(0)]
+    for i in range(people):
+        first = 0
+        if i > 0:
+            while first < columns and codes[i, first] == codes[i - 1, first]:
+                first += 1
+        for c in range(first, columns):
+            kept = 0
+            for k in range(number[c]):
+                r = left[c, k]
+                if admits[offset[c] + label[r, c], codes[i, c]]:
+                    left[c + 1, kept] = r
+                    kept += 1
+            number[c + 1] = kept
+        for k in range(number[columns]):
+            person.append(np.int64(i))
+            region.append(left[columns, k])
+    return np.array(person, dtype=np.int64), np.array(region, dtype=np.int64)

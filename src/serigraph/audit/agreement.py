@@ -1,0 +1,221 @@
+"""Whether the published files say what the ledger says.
+
+The ledger knows people and groups, the files show regions and values. What both have is the
+composition of every group: how many records it has, and how many of them hold each protected value.
+A generalised release does not number its groups, so that compositions are compared as a whole;
+a bucketised one does, and is compared group by group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from serigraph.ledger import ReleaseRecord, Series
+from serigraph.ledger.layout import Layout
+from serigraph.ledger.parts import GROUPS, VALUES, read_part
+from serigraph.recoding.tables import COUNT, GROUP, VALUE
+from serigraph.tables import ProtectedChoice, read_table
+
+_ROWS = "rows"
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What comparing one release came to: ``differences`` is empty where both agree."""
+
+    release: int
+    label: str
+    groups: int
+    records: int
+    differences: tuple[str, ...]
+
+    @property
+    def agrees(self) -> bool:
+        return not self.differences
+
+
+def compare_files(series: Series, release: ReleaseRecord) -> Agreement:
+    """Compare the public files of a release with its parts of the ledger, group by group."""
+    layout = Layout(series.path)
+    folder = layout.published(release.label)
+    groups = read_part(layout, release, GROUPS)
+    values = read_part(layout, release, VALUES).with_columns(pl.col("value").cast(pl.String))
+    form = "bucketised" if _table(folder, "table") is None else "generalised"
+    compare = _bucketised if form == "bucketised" else _generalised
+    differences = compare(folder, release, groups, values)
+    return Agreement(
+        release=release.number,
+        label=release.label,
+        groups=groups.height,
+        records=int(groups["present"].sum()),
+        differences=tuple(differences),
+    )
+
+
+def _table(folder: Path, name: str) -> pl.DataFrame | None:
+    """A published table, from the Parquet file where there is one."""
+    for path in (folder / f"{name}.parquet", folder / f"{name}.csv"):
+        if path.is_file():
+            return read_table(path)
+    return None
+
+
+def _generalised(
+    folder: Path, release: ReleaseRecord, groups: pl.DataFrame, values: pl.DataFrame
+) -> list[str]:
+    table = _table(folder, "table")
+    if table is None:
+        return ["the table of the release is missing"]
+    sensitive = release.policy["sensitive"]["column"]
+    regions = [name for name in table.columns if name != sensitive]
+    # A row of nulls only would be dropped by no grouping; equal regions get equal numbers.
+    numbered = table.with_columns(pl.struct(regions).rank("dense").alias("region"))
+    held = _held(numbered["region"], _sets(numbered[sensitive]), release)
+    shown = _compositions(numbered.group_by("region").len(_ROWS), held, "region")
+    kept = _compositions(
+        groups.select(pl.col("group").alias("region"), pl.col("present").alias(_ROWS)),
+        values.rename({"group": "region"}),
+        "region",
+    )
+    only_shown, only_kept = _difference(shown, kept)
+    problems = []
+    if shown["groups"].sum() != kept["groups"].sum():
+        problems.append(
+            f"the table shows {shown['groups'].sum():,} regions, the ledger has "
+            f"{kept['groups'].sum():,} groups"
+        )
+    if only_shown or only_kept:
+        problems.append(
+            f"{only_shown:,} regions of the table have a composition that no group of the ledger "
+            f"has, and {only_kept:,} groups one that no region has"
+        )
+    return problems
+
+
+def _bucketised(
+    folder: Path, release: ReleaseRecord, groups: pl.DataFrame, values: pl.DataFrame
+) -> list[str]:
+    members, held = _table(folder, "quasi_identifiers"), _table(folder, "sensitive")
+    if members is None or held is None:
+        return ["one of the two tables of the release is missing"]
+    column = "present" if release.is_presence_known else "size"
+    kept = groups.select(pl.col("group").cast(pl.Int64), pl.col(column).cast(pl.Int64).alias("n"))
+    shown = members.group_by(pl.col(GROUP).cast(pl.Int64).alias("group")).len("n")
+    problems = []
+    wrong_size = _unequal(shown.with_columns(pl.col("n").cast(pl.Int64)), kept, ["group"], "n")
+    if wrong_size:
+        problems.append(f"{wrong_size:,} groups have another size in the tables than in the ledger")
+    classes = set(release.policy["protected"]["classes"])
+    choice = ProtectedChoice.from_json(release.protected_json)
+    of_values = held.select(
+        pl.col(GROUP).cast(pl.Int64).alias("group"),
+        pl.col(VALUE).cast(pl.String).alias("value"),
+        pl.col(COUNT).cast(pl.Int64).alias("n"),
+    )
+    covered = [each for each in of_values["value"].unique() if choice.covers(each)]
+    wrong = _unequal(
+        of_values.filter(pl.col("value").is_in(covered)),
+        values.filter(~pl.col("value").is_in(list(classes))).select(
+            pl.col("group").cast(pl.Int64), "value", pl.col("count").cast(pl.Int64).alias("n")
+        ),
+        ["group", "value"],
+        "n",
+    )
+    wrong += _classes_out_of_bounds(release, of_values, values)
+    if wrong:
+        problems.append(f"{wrong:,} counts of values differ between the tables and the ledger")
+    return problems
+
+
+def _classes_out_of_bounds(release: ReleaseRecord, shown: pl.DataFrame, kept: pl.DataFrame) -> int:
+    """A person may hold several values of a class: its count lies between their largest and sum."""
+    wrong = 0
+    for name, members in release.policy["protected"]["classes"].items():
+        bounds = (
+            shown.filter(pl.col("value").is_in(list(members)))
+            .group_by("group")
+            .agg(pl.col("n").max().alias("least"), pl.col("n").sum().alias("most"))
+        )
+        mine = kept.filter(pl.col("value") == name).select(
+            pl.col("group").cast(pl.Int64), pl.col("count").cast(pl.Int64)
+        )
+        both = bounds.join(mine, on="group", how="full", coalesce=True)
+        fits = pl.col("count").is_between("least", "most").fill_null(False)
+        wrong += int(both.select((~fits).sum()).item())
+    return wrong
+
+
+def _unequal(left: pl.DataFrame, right: pl.DataFrame, keys: list[str], number: str) -> int:
+    both = left.join(right, on=keys, how="full", coalesce=True, suffix="_kept")
+    return int(both.select(pl.col(number).ne_missing(pl.col(f"{number}_kept")).sum()).item())
+
+
+def _sets(column: pl.Series) -> pl.Series:
+    """The values of each row as a list, as Parquet has them or as CSV writes them."""
+    if isinstance(column.dtype, pl.List):
+        return column
+    return column.cast(pl.String).str.split(";")
+
+
+def _held(region: pl.Series, sets: pl.Series, release: ReleaseRecord) -> pl.DataFrame:
+    """How many records of each region hold each protected value or class."""
+    rows = (
+        pl.DataFrame({"region": region, "value": sets})
+        .with_row_index("row")
+        .filter(pl.col("value").list.len() > 0)
+        .explode("value")
+        .drop_nulls("value")
+    )
+    counted_as = _counted_as(rows["value"].unique().to_list(), release)
+    return (
+        rows.join(counted_as, on="value")
+        .unique(["row", "name"])
+        .group_by("region", "name")
+        .len("count")
+        .rename({"name": "value"})
+    )
+
+
+def _counted_as(values: list[str], release: ReleaseRecord) -> pl.DataFrame:
+    choice = ProtectedChoice.from_json(release.protected_json)
+    classes: dict[str, Any] = release.policy["protected"]["classes"]
+    pairs = [(value, value) for value in values if choice.covers(value)]
+    pairs += [(value, name) for name, held in classes.items() for value in values if value in held]
+    return pl.DataFrame(pairs, schema={"value": pl.String, "name": pl.String}, orient="row")
+
+
+def _compositions(rows: pl.DataFrame, held: pl.DataFrame, key: str) -> pl.DataFrame:
+    """How many groups there are of each composition, written as one text."""
+    listed = (
+        held.with_columns(pl.col("count").cast(pl.Int64), pl.col(key).cast(pl.Int64))
+        .sort(key, "value")
+        .group_by(key, maintain_order=True)
+        .agg(pl.struct("value", "count").alias("held"))
+    )
+    return (
+        rows.with_columns(pl.col(key).cast(pl.Int64))
+        .join(listed, on=key, how="left")
+        .select(
+            (
+                pl.col(_ROWS).cast(pl.String)
+                + pl.col("held")
+                .list.eval(pl.element().struct.json_encode())
+                .list.join(",")
+                .fill_null("")
+            ).alias("composition")
+        )
+        .group_by("composition")
+        .len("groups")
+    )
+
+
+def _difference(shown: pl.DataFrame, kept: pl.DataFrame) -> tuple[int, int]:
+    both = shown.join(kept, on="composition", how="full", coalesce=True, suffix="_kept").fill_null(
+        0
+    )
+    more = both["groups"].cast(pl.Int64) - both["groups_kept"].cast(pl.Int64)
+    return int(more.clip(0, None).sum()), int((-more).clip(0, None).sum())

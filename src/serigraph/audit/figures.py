@@ -1,0 +1,198 @@
+"""The figures of an audit: how probable links are, release by release and over the series."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serigraph.audit.evidence import Assumption, Evidence
+from serigraph.audit.exact import crossings, largest_probability
+from serigraph.verification import kernels
+
+BINS = 20  # of the probability, each 0.05 wide
+SHARES = 10  # tenths of the threshold; one more bin for what lies above it
+_NEAR = 1e-9  # of the largest float: among these is the largest fraction
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is said of many pairs at once; ``largest`` and the counts above are exact.
+
+    ``by_probability`` counts the pairs in 20 equal parts of 0 to 1; ``by_share_of_threshold`` in
+    tenths of their threshold, the last entry those above it.
+    """
+
+    pairs: int
+    people: int  # that are in at least one of the pairs
+    largest: Fraction
+    mean: float
+    pairs_above: int
+    people_above: int
+    by_probability: tuple[int, ...]
+    by_share_of_threshold: tuple[int, ...]
+
+    @property
+    def is_within(self) -> bool:
+        return self.pairs_above == 0
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Figures over the series after each release, and where each person ends."""
+
+    after: tuple[Figures, ...]
+    largest: NDArray[np.float64]  # of each person
+    largest_value: NDArray[np.int64]  # the value that it belongs to
+    crossing: NDArray[np.int64]  # first release after which the person exceeds a threshold
+
+
+def survey(evidence: Evidence, assumption: Assumption) -> Survey:
+    """The global breach probability of every pair after every release, under an assumption."""
+    releases, people = assumption.group.shape
+    risk = evidence.count / np.maximum(assumption.size, 1)
+    pairs, above = np.zeros(releases, dtype=np.int64), np.zeros(releases, dtype=np.int64)
+    total = np.zeros(releases)
+    by_probability = np.zeros((releases, BINS), dtype=np.int64)
+    by_share = np.zeros((releases, SHARES + 1), dtype=np.int64)
+    worst = np.full((releases, 2), -1, dtype=np.int64)
+    largest, largest_value = np.zeros(people), np.full(people, -1, dtype=np.int64)
+    crossing = np.full(people, releases, dtype=np.int64)
+    close = kernels.survey_exposures(
+        assumption.group,
+        evidence.start,
+        evidence.value,
+        risk,
+        np.array([float(threshold) for threshold in evidence.thresholds]),
+        assumption.adds,
+        pairs,
+        total,
+        by_probability,
+        by_share,
+        above,
+        worst,
+        largest,
+        largest_value,
+        crossing,
+    )
+    crossed = crossings(evidence, assumption, close)
+    exceeds = crossed < releases
+    np.add.at(above, crossed[exceeds], 1)
+    np.minimum.at(crossing, close[exceeds, 0], crossed[exceeds])
+    first_link = _first_links(assumption.group)
+    maxima = _maxima(evidence, assumption, worst, largest, largest_value)
+    after = tuple(
+        Figures(
+            pairs=int(pairs[: release + 1].sum()),
+            people=int((first_link <= release).sum()),
+            largest=maxima[release],
+            mean=float(total[: release + 1].sum() / max(pairs[: release + 1].sum(), 1)),
+            pairs_above=int(above[: release + 1].sum()),
+            people_above=int((crossing <= release).sum()),
+            by_probability=tuple(by_probability[: release + 1].sum(axis=0).tolist()),
+            by_share_of_threshold=tuple(by_share[: release + 1].sum(axis=0).tolist()),
+        )
+        for release in range(releases)
+    )
+    return Survey(after, largest, largest_value, crossing)
+
+
+def localised(evidence: Evidence, assumption: Assumption, release: int) -> Figures:
+    """The probabilities of a link in one release alone (Lemma 1), exactly.
+
+    Under every assumption the risk of a pair in one release is n_s/n of its group.
+    """
+    first, last = int(evidence.first_group[release]), int(evidence.first_group[release + 1])
+    charged = assumption.group[release]
+    weight = np.bincount(charged[charged >= 0] - first, minlength=last - first)
+    entries = slice(int(evidence.start[first]), int(evidence.start[last]))
+    group = np.repeat(np.arange(last - first), np.diff(evidence.start[first : last + 1]))
+    kept = weight[group] > 0
+    group, value = group[kept], evidence.value[entries][kept]
+    count, size = evidence.count[entries][kept], assumption.size[entries][kept]
+    people = weight[group]
+    pairs = int(people.sum())
+    risk = count / np.maximum(size, 1)
+    exceeds = _exceeds(count, size, value, evidence.thresholds)
+    thresholds = np.array([float(threshold) for threshold in evidence.thresholds])[value]
+    share = np.minimum((risk / thresholds * SHARES).astype(np.int64), SHARES - 1)
+    return Figures(
+        pairs=pairs,
+        people=int((charged >= 0).sum()),
+        largest=_largest(count, size, risk),
+        mean=float((risk * people).sum() / max(pairs, 1)),
+        pairs_above=int(people[exceeds].sum()),
+        people_above=int(weight[np.unique(group[exceeds])].sum()),
+        by_probability=_counted(np.minimum((risk * BINS).astype(np.int64), BINS - 1), people, BINS),
+        by_share_of_threshold=_counted(np.where(exceeds, SHARES, share), people, SHARES + 1),
+    )
+
+
+def _exceeds(
+    count: NDArray[np.int64],
+    size: NDArray[np.int64],
+    value: NDArray[np.int32],
+    thresholds: Sequence[Fraction],
+) -> NDArray[np.bool_]:
+    """Whether n_s/n is above the threshold of each entry's value, in integers."""
+    above = np.zeros(len(count), dtype=np.bool_)
+    for threshold in set(thresholds):
+        mine = np.array([each == threshold for each in thresholds])[value]
+        numerator, denominator = threshold.numerator, threshold.denominator
+        # Counts of people stay below 2^31; a threshold may have any denominator.
+        kind = np.int64 if denominator < 2**31 else np.object_
+        left, right = count[mine].astype(kind), size[mine].astype(kind)
+        above[mine] = (left * denominator > right * numerator).astype(np.bool_)
+    return above
+
+
+def _largest(
+    count: NDArray[np.int64], size: NDArray[np.int64], risk: NDArray[np.float64]
+) -> Fraction:
+    if not len(risk):
+        return Fraction(0)
+    near = risk >= risk.max() - _NEAR
+    kinds = set(zip(count[near].tolist(), size[near].tolist(), strict=True))
+    return max(Fraction(c, n) for c, n in kinds)
+
+
+def _counted(place: NDArray[np.int64], weight: NDArray[np.int64], bins: int) -> tuple[int, ...]:
+    return tuple(np.bincount(place, weights=weight, minlength=bins).astype(np.int64).tolist())
+
+
+def _first_links(group: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The first release in which each person was linked to anything, or the number of releases."""
+    is_linked = group >= 0
+    return np.where(is_linked.any(axis=0), is_linked.argmax(axis=0), len(group))
+
+
+def _maxima(
+    evidence: Evidence,
+    assumption: Assumption,
+    worst: NDArray[np.int64],
+    largest: NDArray[np.float64],
+    largest_value: NDArray[np.int64],
+) -> list[Fraction]:
+    """The largest probability after each release.
+
+    For the whole series every person close to the largest float is decided exactly; on the way the
+    pair with the largest float is.
+    """
+    maxima: list[Fraction] = []
+    reached = Fraction(0)
+    for release, pair in enumerate(worst):
+        if pair[0] >= 0:
+            so_far = Assumption(
+                assumption.name, assumption.group[: release + 1], assumption.size, assumption.adds
+            )
+            known = evidence.until(release + 1)
+            reached = max(reached, largest_probability(known, so_far, pair[:1], pair[1:]))
+        maxima.append(reached)
+    if maxima and largest.any():
+        near = np.flatnonzero(largest >= largest.max() - _NEAR)
+        exact = largest_probability(evidence, assumption, near, largest_value[near])
+        maxima[-1] = max(reached, exact)
+    return maxima

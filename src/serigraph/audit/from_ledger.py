@@ -1,0 +1,89 @@
+"""The evidence that a ledger holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+
+from serigraph.audit.evidence import Evidence
+from serigraph.ledger import ReleaseRecord, Series
+from serigraph.ledger.layout import Layout
+from serigraph.ledger.parts import GROUPS, MEMBERS, VALUES, read_part, read_people
+from serigraph.privacy.thresholds import parse_threshold
+
+
+def evidence_of(series: Series, releases: Sequence[ReleaseRecord]) -> Evidence:
+    """Everything that the ledger knows of the first releases of a series.
+
+    Every part is compared with its digest when it is read: ``LedgerDamaged`` says which was
+    changed or is missing.
+    """
+    layout = Layout(series.path)
+    known = tuple(releases)
+    people = read_people(layout, known)
+    parts = [read_part(layout, release, VALUES) for release in known]
+    names = _names(parts)
+    number = pl.DataFrame({"value": names, "index": np.arange(len(names), dtype=np.int32)})
+    group = np.full((len(known), people.height), -1, dtype=np.int32)
+    present = np.zeros((len(known), people.height), dtype=np.bool_)
+    first_group, lengths, entries, sizes, present_sizes = [0], [], [], [], []
+    for row, release in enumerate(known):
+        held = (
+            parts[row]
+            .with_columns(pl.col("value").cast(pl.String))
+            .join(number, on="value", how="left")
+            .sort("group", "index")
+        )
+        of_entry = held["group"].to_numpy()
+        kept, length = np.unique(of_entry, return_counts=True)
+        shown_as = np.full(release.groups, -1, dtype=np.int32)
+        shown_as[kept] = np.arange(first_group[-1], first_group[-1] + len(kept), dtype=np.int32)
+        members = read_part(layout, release, MEMBERS)
+        person = members["person"].to_numpy()
+        group[row, person] = shown_as[members["group"].to_numpy()]
+        present[row, person] = members["present"].to_numpy()
+        groups = read_part(layout, release, GROUPS)
+        chosen_from = groups["present" if release.is_presence_known else "size"].to_numpy()
+        first_group.append(first_group[-1] + len(kept))
+        lengths.append(length)
+        entries.append(held)
+        sizes.append(chosen_from[of_entry])
+        present_sizes.append(groups["present"].to_numpy()[of_entry])
+    together = (
+        pl.concat(entries)
+        if entries
+        else pl.DataFrame(schema={"index": pl.Int32, "count": pl.Int64})
+    )
+    return Evidence(
+        ids=people["id"],
+        labels=tuple(release.label for release in known),
+        members=tuple(release.members for release in known),
+        values=tuple(names.to_list()),
+        thresholds=_thresholds(known, names.to_list()),
+        group=group,
+        present=present,
+        first_group=np.array(first_group, dtype=np.int64),
+        start=np.concatenate([[0], *(np.asarray(each) for each in lengths)]).cumsum(dtype=np.int64),
+        value=together["index"].to_numpy().astype(np.int32),
+        count=together["count"].to_numpy().astype(np.int64),
+        size=np.concatenate([[], *sizes]).astype(np.int64),
+        present_size=np.concatenate([[], *present_sizes]).astype(np.int64),
+    )
+
+
+def _names(parts: Sequence[pl.DataFrame]) -> pl.Series:
+    if not parts:
+        return pl.Series("value", [], dtype=pl.String)
+    return pl.concat([part["value"].unique().cast(pl.String) for part in parts]).unique().sort()
+
+
+def _thresholds(releases: Sequence[ReleaseRecord], names: Sequence[str]) -> tuple[Fraction, ...]:
+    """The threshold of each value, as the chained catalog has it, not the policy file."""
+    if not releases:
+        return ()
+    policy = releases[-1].policy
+    own = policy["protected"]["thresholds"]
+    return tuple(parse_threshold(own.get(name, releases[-1].threshold)) for name in names)

@@ -1,0 +1,52 @@
+"""The audit of a series: its ledger, its files, and whether they agree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from serigraph.audit.agreement import compare_files
+from serigraph.audit.from_ledger import evidence_of
+from serigraph.audit.result import Examined, examine
+from serigraph.errors import SeriesError
+from serigraph.ledger import Series
+from serigraph.privacy.thresholds import parse_threshold
+
+SERIES_STAGES = ("checking digests", "comparing files", "reading the ledger", "computing")
+
+
+def audit_series(
+    series: str | os.PathLike[str] | Series,
+    *,
+    known_members: int = 1,
+    worst: int = 10,
+    progress: Callable[[str], None] = lambda _stage: None,
+) -> Examined:
+    """Recompute every probability of a series from its ledger, and compare its files with it.
+
+    ``LedgerDamaged`` if a part or a public file was changed or is missing; whatever else differs
+    between files and ledger is in the audit's ``agreement``.
+    """
+    opened = series if isinstance(series, Series) else Series.open(Path(series))
+    progress("checking digests")
+    opened.check()
+    releases = opened.releases()
+    if not releases:
+        raise SeriesError(
+            "there is nothing to audit: no release is out",
+            where=str(opened.path),
+            remedy="publish a release first",
+        )
+    progress("comparing files")
+    agreement = tuple(compare_files(opened, release) for release in releases)
+    progress("reading the ledger")
+    evidence = evidence_of(opened, releases)
+    progress("computing")
+    return examine(
+        evidence,
+        parse_threshold(releases[-1].threshold),
+        known_members=known_members,
+        worst=worst,
+        agreement=agreement,
+    )
