@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.grouping import kernels
+from serigraph.grouping.districts import Districts, districts, in_threads
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import Demand, facts, scratch
 from serigraph.population import History, Population
@@ -46,24 +47,14 @@ def form_groups(
     """Propose groups for everybody. Groups that no way was found to make valid are among them:
     ``excess_pairs`` names what is wrong with them."""
     f = facts(population, history, demand, weight, key)
-    s = scratch(len(population.protected))
-    order = np.arange(population.size, dtype=np.int64)
-    if demand.interleave:
-        return _interleaved(f, s, order, method)
-    low, high = _whole_box(population)
-    cells = np.array([[0, population.size, 0, 0]], dtype=np.int64)
-    simple = f.past.shape[1] == 0
-    if method == "bottom-up":
-        cells, low, high, finished = _merged_cells(f, s, order, low, high, simple)
-        rest, rest_low, rest_high = _split(
-            f, s, order, cells[~finished], low[~finished], high[~finished], simple
-        )
-        cells = np.concatenate([cells[finished], rest])
-        low = np.concatenate([low[finished], rest_low])
-        high = np.concatenate([high[finished], rest_high])
-    else:
-        cells, low, high = _split(f, s, order, cells, low, high, simple)
-    return _numbered(f, order, cells, low, high)
+    single = len(f.held) == 0 or int(np.diff(f.held_start).max()) <= 1
+    simple = f.past.shape[1] == 0 and (single or not demand.interleave)
+    drawn = districts(f, _whole(population), simple)
+    form = _interleaved if demand.interleave else _boxed
+    grouping = form(drawn, method, simple)
+    group = np.empty(population.size, dtype=np.int64)
+    group[drawn.people] = grouping.group
+    return Grouping(group, grouping.low, grouping.high)
 
 
 def excess_pairs(
@@ -85,70 +76,77 @@ def excess_pairs(
     return holder[excess], population.held[excess]
 
 
-def _whole_box(population: Population) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _whole(population: Population) -> NDArray[np.int64]:
+    """Everybody as one cell."""
     columns = len(population.domains)
-    high = np.array([[domain.size - 1 for domain in population.domains]], dtype=np.int32)
-    return np.zeros((1, columns), dtype=np.int32), high.reshape(1, columns)
+    ends = [max(domain.size - 1, 0) for domain in population.domains]
+    return np.array([0, population.size, 0, 0, *[0] * columns, *ends], dtype=np.int64)
 
 
-def _split(
-    f: Facts,
-    s: Scratch,
-    order: NDArray[np.int64],
-    cells: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    simple: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    if len(cells) == 0:
-        return cells, low, high
-    return kernels.split_cells(f, s, order, cells, low, high, simple)  # type: ignore[no-any-return]
+def _boxed(drawn: Districts, method: Method, simple: bool) -> Grouping:
+    """Groups that are boxes: each cell is one group."""
+    f = drawn.facts
+    order = np.arange(f.codes.shape[1], dtype=np.int64)
 
+    def top_down(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        return kernels.split_cells(f, s, order, cells, simple)
 
-def _merged_cells(
-    f: Facts,
-    s: Scratch,
-    order: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-    simple: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
-    """Cells merged bottom-up, and which of them need no further cut: those that never merged."""
-    leaf = max(f.minimum_size, 1)
-    tree, low, high = kernels.blind_cells(f, order, 0, len(order), low[0], high[0], leaf)
-    state = kernels.merge_siblings(f, s, order, tree, simple)
-    kept = state >= 0
-    cells = tree[kept].copy()
-    cells[:, 2] = state[kept]
-    finished = (tree[kept, 2] == 0) & (state[kept] != kernels.FAILED)
-    return cells, low[kept], high[kept], finished
-
-
-def _interleaved(f: Facts, s: Scratch, order: NDArray[np.int64], method: Method) -> Grouping:
-    columns = f.codes.shape[0]
-    low = np.zeros((1, columns), dtype=np.int32)
-    single = len(f.held) == 0 or int(np.diff(f.held_start).max()) <= 1
-    simple = f.past.shape[1] == 0 and single
-    slot = np.empty(len(order), dtype=np.int64)
-    if method == "bottom-up":
-        size = max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
-        tree, _, _ = kernels.blind_cells(f, order, 0, len(order), low[0], low[0], size)
-        cells = tree[tree[:, 2] == 0].copy()
-        cells[:, 2] = kernels.FAILED
+    def bottom_up(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        finished, merged = [cells[:0]], [cells[:0]]
         for cell in cells:
-            cell[2], cell[3] = kernels.cell_state(f, s, order, cell[0], cell[1], simple, slot)
-    else:
-        whole = np.array([[0, len(order), 0, 0]], dtype=np.int64)
-        cells, _, _ = _split(f, s, order, whole, low, low, simple)
-    cells = kernels.merge_neighbours(f, s, order, cells[np.argsort(cells[:, 0])], simple, slot)
+            tree = kernels.blind_tree(f, order, cell, max(f.minimum_size, 1))
+            state = kernels.merge_siblings(f, s, order, tree, simple, False)
+            leaf = tree[:, kernels.STATE] == 0
+            tree[:, kernels.STATE] = state
+            finished.append(tree[leaf & (state >= 0) & (state != kernels.FAILED)])
+            merged.append(tree[(state >= 0) & ~(leaf & (state != kernels.FAILED))])
+        # What was merged may be cut again where a cut was not thought of before values were seen.
+        rest = np.concatenate(merged)
+        return np.concatenate([*finished, top_down(s, rest) if len(rest) else rest])
+
+    cells = in_threads(drawn.cells, len(f.base), top_down if method == "top-down" else bottom_up)
+    return _numbered(f, order, cells)
+
+
+def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
+    """Groups that interleave: each cell is dealt into as many groups as it bears."""
+    f = drawn.facts
+    order = np.arange(f.codes.shape[1], dtype=np.int64)
+    slot = np.empty(len(order), dtype=np.int64)
+
+    def top_down(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        return kernels.split_cells(f, s, order, cells, simple)
+
+    def bottom_up(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        size = max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
+        trees = [kernels.blind_tree(f, order, cell, size) for cell in cells]
+        leaves = [tree[tree[:, kernels.STATE] == 0] for tree in trees]
+        blocks = np.concatenate(leaves)
+        for block in blocks:
+            block[kernels.STATE], block[kernels.SIZE] = kernels.cell_state(
+                f, s, order, block[kernels.BEGIN], block[kernels.END], simple, slot
+            )
+        return kernels.merge_neighbours(f, s, order, blocks, simple, slot)
+
+    cells = in_threads(drawn.cells, len(f.base), top_down if method == "top-down" else bottom_up)
+    cells = cells[np.argsort(cells[:, kernels.BEGIN])]
+    s = scratch(len(f.base))
+    cells = kernels.merge_neighbours(f, s, order, cells, simple, slot)
+    dealt = in_threads(
+        cells, len(f.base), lambda s, part: kernels.deal_cells(f, s, order, part, slot)
+    )
+    lengths = cells[:, kernels.END] - cells[:, kernels.BEGIN]
+    first = np.where(dealt > 0, np.cumsum(dealt) - dealt, -1)
     group = np.full(len(order), -1, dtype=np.int64)
-    groups = kernels.deal_cells(f, s, order, cells, slot, group)
-    failed = cells[cells[:, 2] == kernels.FAILED]
+    of_cell = np.repeat(first, lengths)
+    group[order] = np.where(of_cell >= 0, of_cell + slot, -1)
+    groups = int(dealt.sum())
+    failed = cells[(dealt == 0) & (cells[:, kernels.STATE] != kernels.PLAIN)]
     if len(failed):
-        alone = f._replace(interleave=False)
-        boxes = np.zeros((len(failed), columns), dtype=np.int32)
-        failed, _, _ = _split(alone, s, order, failed, boxes, boxes, f.past.shape[1] == 0)
-        for a, b, state, _ in failed.tolist():
+        alone = kernels.split_cells(
+            f._replace(interleave=False), s, order, failed, f.past.shape[1] == 0
+        )
+        for a, b, state in alone[:, :3].tolist():
             if state != kernels.PLAIN:
                 group[order[a:b]] = groups
                 groups += 1
@@ -157,32 +155,24 @@ def _interleaved(f: Facts, s: Scratch, order: NDArray[np.int64], method: Method)
     return Grouping(group, empty, empty)
 
 
-def _numbered(
-    f: Facts,
-    order: NDArray[np.int64],
-    cells: NDArray[np.int64],
-    low: NDArray[np.int32],
-    high: NDArray[np.int32],
-) -> Grouping:
-    group = np.full(len(order), -1, dtype=np.int64)
-    boxed = cells[:, 2] != kernels.PLAIN
-    number = np.full(len(cells), -1, dtype=np.int64)
-    number[boxed] = np.arange(boxed.sum())
-    by_place = np.argsort(cells[:, 0])
-    lengths = (cells[:, 1] - cells[:, 0])[by_place]
-    group[order] = np.repeat(number[by_place], lengths)
-    group, groups = _plain_groups(f, group, int(boxed.sum()))
-    plain = groups - int(boxed.sum())
-    if plain:
-        first = np.full(groups, len(order), dtype=np.int64)
-        np.minimum.at(first, group, np.arange(len(order)))
-        points = f.codes[:, first[groups - plain :]].T
-    else:
-        points = np.empty((0, f.codes.shape[0]), dtype=np.int32)
+def _numbered(f: Facts, order: NDArray[np.int64], cells: NDArray[np.int64]) -> Grouping:
+    columns = f.codes.shape[0]
+    cells = cells[np.argsort(cells[:, kernels.BEGIN])]
+    boxed = cells[:, kernels.STATE] != kernels.PLAIN
+    number = np.where(boxed, np.cumsum(boxed) - 1, -1)
+    group = np.empty(len(order), dtype=np.int64)
+    group[order] = np.repeat(number, cells[:, kernels.END] - cells[:, kernels.BEGIN])
+    boxes = int(boxed.sum())
+    group, groups = _plain_groups(f, group, boxes)
+    somebody = np.zeros(groups, dtype=np.int64)
+    somebody[group] = np.arange(len(order))
+    points = f.codes[:, somebody[boxes:]].T.astype(np.int64)
+    low = cells[boxed, kernels.BOX : kernels.BOX + columns]
+    high = cells[boxed, kernels.BOX + columns :]
     return Grouping(
         group,
-        np.concatenate([low[boxed], points]).astype(np.int32),
-        np.concatenate([high[boxed], points]).astype(np.int32),
+        np.concatenate([low, points]).astype(np.int32),
+        np.concatenate([high, points]).astype(np.int32),
     )
 
 

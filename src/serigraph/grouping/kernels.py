@@ -6,6 +6,9 @@ All kernels live in this one module, because Numba's cache does not notice an ed
 Words used here: a *cell* is a range of ``order`` (the people, rearranged as cells are cut), a
 *target* is the ratio n/n_s that the strategy asks for one person and value, and a cell is *dealt*
 when its people are spread over several groups that interleave in space.
+
+A cell is a row of whole numbers: begin, end, state, size of its groups, then its box of codes, low
+ends first.
 """
 
 from __future__ import annotations
@@ -17,8 +20,14 @@ from numpy.typing import NDArray
 
 from serigraph.compiled import kernel
 
-CANDIDATES_A_COLUMN = 50
-SAMPLE = 1024  # people that are looked at to choose a cut of a large cell
+BEGIN, END, STATE, SIZE, BOX = 0, 1, 2, 3, 4
+PLAIN = 0  # no protected value: records may stay as they are
+VALID = 1
+FAILED = 2  # no valid grouping was found
+
+CUTS_A_COLUMN = 50
+WHOLE = 512  # people of a larger cell are sampled to choose its cut
+SAMPLE = 128
 TRIES_IN_LARGE_CELL = 16
 THOROUGH = 2048  # cells up to this size are checked against every member's history
 SLACK = 1e-12  # targets that are whole numbers must not be missed for a rounding error
@@ -34,50 +43,45 @@ class Facts(NamedTuple):
     held_start: NDArray[np.int64]
     held: NDArray[np.int32]
     weight: NDArray[np.uint8]  # 1 if the person counts in n
-    key: NDArray[np.uint64]  # random, one a person
+    key: NDArray[np.int64]  # random and not negative, one a person
     past: NDArray[np.int32]  # [person, release] -> past group or -1
     past_start: NDArray[np.int64]
     past_value: NDArray[np.int32]
     past_log: NDArray[np.float64]  # ln(1 - n_s/n)
     base: NDArray[np.float64]  # target of each value for a person without history
-    rule: NDArray[np.int32]  # of each value, a row of the tables below
-    log_keep: NDArray[np.float64]  # ln(1 - threshold)
-    factor: NDArray[np.float64]
-    ratio_length: NDArray[np.int64]
-    ratio_table: NDArray[np.float64]
-    share_length: NDArray[np.int64]
-    share_table: NDArray[np.float64]
+    rule: NDArray[np.int32]  # of each value, a row of the next
+    rules: NDArray[np.float64]  # ln(1 - threshold), factor, two lengths, ratios, shares
     minimum_size: int
     interleave: bool
 
 
 class Scratch(NamedTuple):
-    """Room that is used again and again; ``count`` is all zero between uses."""
+    """Room that is used again and again; ``holders`` is all zero between uses."""
 
-    count: NDArray[np.int64]  # of each value in the cell
+    holders: NDArray[np.int64]  # of each value in the cell
     need: NDArray[np.float64]  # largest target of each value among the cell's people
+    linked: NDArray[np.int64]  # people of the cell that were linked to the value before
     links: NDArray[np.int64]
     logs: NDArray[np.float64]
-    touched: NDArray[np.int32]  # values in the cell
-    seen: NDArray[np.int32]  # values in one person's past
-    local: NDArray[np.int32]  # place of a value among the touched ones
+    touched: NDArray[np.int64]  # values in the cell
+    seen: NDArray[np.int64]  # values in one person's past
+    local: NDArray[np.int64]  # place of a value among the touched ones
 
 
 @kernel
 def next_target(f, value, links, log_survival):
     """The ratio asked for the next link of a pair; the floating twin of Strategy.ratio."""
-    row = f.rule[value]
-    budget = log_survival - f.log_keep[row]
+    rule = f.rules[f.rule[value]]
+    budget = log_survival - rule[0]
     if budget <= 1e-13:
         return np.inf
-    target = -f.factor[row] / np.expm1(-budget)
-    length = f.ratio_length[row]
-    if length > 0:
-        target = max(target, f.ratio_table[row, min(links, length - 1)])
-    length = f.share_length[row]
-    if length > 0:
-        share = f.share_table[row, min(links, length - 1)]
-        target = max(target, -1.0 / np.expm1(-share * budget))
+    target = -rule[1] / np.expm1(-budget)
+    ratios = int(rule[2])
+    shares = int(rule[3])
+    if ratios > 0:
+        target = max(target, rule[4 + min(links, ratios - 1)])
+    if shares > 0:
+        target = max(target, -1.0 / np.expm1(-rule[4 + ratios + min(links, shares - 1)] * budget))
     return target
 
 
@@ -91,18 +95,19 @@ def tally(f, s, people, a, b):
         n += f.weight[person]
         for h in range(f.held_start[person], f.held_start[person + 1]):
             value = f.held[h]
-            if s.count[value] == 0:
+            if s.holders[value] == 0:
                 s.touched[touched] = value
-                s.need[value] = f.base[value]
+                s.need[value] = 0.0
+                s.linked[value] = 0
                 touched += 1
-            s.count[value] += 1
+            s.holders[value] += 1
     return n, touched
 
 
 @kernel
 def clear(s, touched):
     for t in range(touched):
-        s.count[s.touched[t]] = 0
+        s.holders[s.touched[t]] = 0
 
 
 @kernel
@@ -115,7 +120,7 @@ def walk_past(f, s, person):
             continue
         for e in range(f.past_start[group], f.past_start[group + 1]):
             value = f.past_value[e]
-            if s.count[value] > 0:
+            if s.holders[value] > 0:
                 if s.links[value] == 0:
                     s.seen[seen] = value
                     s.logs[value] = 0.0
@@ -126,29 +131,34 @@ def walk_past(f, s, person):
 
 
 @kernel
-def is_group(f, s, people, a, b):
-    """Whether the cell is a valid group: every member bounded for every value, given its past."""
-    n, touched = tally(f, s, people, a, b)
-    valid = n >= f.minimum_size
-    limit = n * (1.0 + SLACK)
-    for t in range(touched):
-        value = s.touched[t]
-        if s.count[value] * f.base[value] > limit:
-            valid = False
-            break
-    if valid and touched > 0 and f.past.shape[1] > 0:
+def find_needs(f, s, people, a, b, touched):
+    """Write the largest target of each value among the people of a cell, each by its own past."""
+    if f.past.shape[1] > 0 and touched > 0:
         for i in range(a, b):
             seen = walk_past(f, s, people[i])
             for k in range(seen):
                 value = s.seen[k]
-                if (
-                    valid
-                    and s.count[value] * next_target(f, value, s.links[value], s.logs[value])
-                    > limit
-                ):
-                    valid = False
+                target = next_target(f, value, s.links[value], s.logs[value])
+                s.need[value] = max(s.need[value], target)
+                s.linked[value] += 1
                 s.links[value] = 0
-            if not valid:
+    for t in range(touched):
+        value = s.touched[t]
+        if s.linked[value] < b - a:
+            s.need[value] = max(s.need[value], f.base[value])
+
+
+@kernel
+def is_group(f, s, people, a, b):
+    """Whether the cell is a valid group: every member bounded for every value, given its past."""
+    n, touched = tally(f, s, people, a, b)
+    valid = n >= f.minimum_size
+    if valid:
+        find_needs(f, s, people, a, b, touched)
+        for t in range(touched):
+            value = s.touched[t]
+            if s.holders[value] * s.need[value] > n * (1.0 + SLACK):
+                valid = False
                 break
     clear(s, touched)
     return valid
@@ -173,7 +183,7 @@ def counts_fit(f, s, touched, n, size):
     even = n // groups
     for t in range(touched):
         value = s.touched[t]
-        if s.count[value] > groups * int(even * (1.0 + SLACK) / f.base[value]):
+        if s.holders[value] > groups * int(even * (1.0 + SLACK) / f.base[value]):
             return False
     return True
 
@@ -199,7 +209,7 @@ def deal(f, s, people, a, b, size, slot):
     groups = n // size
     if groups == 0:
         return 0
-    total, touched = tally(f, s, people, a, b)
+    _, touched = tally(f, s, people, a, b)
     even = n // groups
     room = np.empty(groups, dtype=np.int64)
     for g in range(groups):
@@ -210,8 +220,7 @@ def deal(f, s, people, a, b, size, slot):
         cap[t] = int(even * (1.0 + SLACK) / f.base[s.touched[t]])
     # Whoever has a past may allow less of some values: its tight list.
     tight_start = np.zeros(n + 1, dtype=np.int64)
-    tight_value = np.empty(16, dtype=np.int32)
-    tight_cap = np.empty(16, dtype=np.int64)
+    tight = np.empty((16, 2), dtype=np.int64)  # value, how many of it
     entries = 0
     if f.past.shape[1] > 0 and touched > 0:
         for i in range(n):
@@ -224,28 +233,27 @@ def deal(f, s, people, a, b, size, slot):
                 )
                 s.links[value] = 0
                 if allowed < cap[t]:
-                    if entries == len(tight_value):
-                        tight_value = np.append(tight_value, np.empty(entries, dtype=np.int32))
-                        tight_cap = np.append(tight_cap, np.empty(entries, dtype=np.int64))
-                    tight_value[entries] = t
-                    tight_cap[entries] = allowed
+                    tight = with_room(tight, entries)
+                    tight[entries, 0] = t
+                    tight[entries, 1] = allowed
                     entries += 1
             tight_start[i + 1] = entries
-    # Holders of frequent values first, holders of one value behind each other, at random within.
-    rank = np.empty(n, dtype=np.int64)
+    # Holders of the most frequent value first, then of the next, at random within.
+    frequency = np.empty(touched, dtype=np.int64)
+    for t in range(touched):
+        frequency[t] = -s.holders[s.touched[t]]
+    turn = np.empty(touched, dtype=np.int64)
+    by_frequency = np.argsort(frequency)
+    for k in range(touched):
+        turn[by_frequency[k]] = k
     lead = np.empty(n, dtype=np.int64)
     for i in range(n):
         person = people[a + i]
-        best = -1
+        first = touched
         for h in range(f.held_start[person], f.held_start[person + 1]):
-            t = s.local[f.held[h]]
-            if best < 0 or s.count[f.held[h]] > s.count[s.touched[best]]:
-                best = t
-        frequency = s.count[s.touched[best]] if best >= 0 else 0
-        lead[i] = ((n - frequency) << 32) | (best + 1)
-        rank[i] = np.int64(f.key[person] >> np.uint64(1))
-    by_key = np.argsort(rank)
-    people_first = by_key[np.argsort(lead[by_key], kind="mergesort")]
+            first = min(first, turn[s.local[f.held[h]]])
+        lead[i] = (first << 40) | (f.key[person] >> 23)
+    people_first = np.argsort(lead)
     clear(s, touched)
 
     held_count = np.zeros(groups * touched, dtype=np.int32)
@@ -253,7 +261,9 @@ def deal(f, s, people, a, b, size, slot):
     for g in range(groups):
         for t in range(touched):
             limit[g * touched + t] = cap[t]
-    seat = np.full(n, -1, dtype=np.int64)
+    seat = np.empty(n, dtype=np.int64)
+    for i in range(n):
+        seat[i] = -1
     start = 0
     for k in range(n):
         i = people_first[k]
@@ -270,8 +280,7 @@ def deal(f, s, people, a, b, size, slot):
                 held_count,
                 limit,
                 tight_start,
-                tight_value,
-                tight_cap,
+                tight,
             ):
                 join(
                     f,
@@ -283,8 +292,7 @@ def deal(f, s, people, a, b, size, slot):
                     held_count,
                     limit,
                     tight_start,
-                    tight_value,
-                    tight_cap,
+                    tight,
                 )
                 room[g] -= 1
                 seat[i] = g
@@ -306,8 +314,7 @@ def deal(f, s, people, a, b, size, slot):
             held_count,
             limit,
             tight_start,
-            tight_value,
-            tight_cap,
+            tight,
         ):
             return 0
     for i in range(n):
@@ -316,30 +323,30 @@ def deal(f, s, people, a, b, size, slot):
 
 
 @kernel
-def may_join(f, s, person, i, g, touched, held_count, limit, tight_start, tight_value, tight_cap):
+def may_join(f, s, person, i, g, touched, held_count, limit, tight_start, tight):
     """Whether person i of the cell fits group g as it stands."""
     for h in range(f.held_start[person], f.held_start[person + 1]):
         at = g * touched + s.local[f.held[h]]
         if held_count[at] + 1 > limit[at]:
             return False
     for e in range(tight_start[i], tight_start[i + 1]):
-        t = tight_value[e]
+        t = tight[e, 0]
         holds = 0
         for h in range(f.held_start[person], f.held_start[person + 1]):
             if s.local[f.held[h]] == t:
                 holds = 1
-        if held_count[g * touched + t] + holds > tight_cap[e]:
+        if held_count[g * touched + t] + holds > tight[e, 1]:
             return False
     return True
 
 
 @kernel
-def join(f, s, person, i, g, touched, held_count, limit, tight_start, tight_value, tight_cap):
+def join(f, s, person, i, g, touched, held_count, limit, tight_start, tight):
     for h in range(f.held_start[person], f.held_start[person + 1]):
         held_count[g * touched + s.local[f.held[h]]] += 1
     for e in range(tight_start[i], tight_start[i + 1]):
-        at = g * touched + tight_value[e]
-        limit[at] = min(limit[at], tight_cap[e])
+        at = g * touched + tight[e, 0]
+        limit[at] = min(limit[at], tight[e, 1])
 
 
 @kernel
@@ -356,8 +363,7 @@ def leave(
     held_count,
     limit,
     tight_start,
-    tight_value,
-    tight_cap,
+    tight,
 ):
     person = people[a + i]
     for h in range(f.held_start[person], f.held_start[person + 1]):
@@ -369,8 +375,8 @@ def leave(
         for other in range(len(seat)):
             if seat[other] == g:
                 for e in range(tight_start[other], tight_start[other + 1]):
-                    at = g * touched + tight_value[e]
-                    limit[at] = min(limit[at], tight_cap[e])
+                    at = g * touched + tight[e, 0]
+                    limit[at] = min(limit[at], tight[e, 1])
 
 
 @kernel
@@ -389,8 +395,7 @@ def exchange(
     held_count,
     limit,
     tight_start,
-    tight_value,
-    tight_cap,
+    tight,
 ):
     """Make room for person i by moving somebody else; True if i has a seat then."""
     for k in range(min(len(placed), 400)):
@@ -409,8 +414,7 @@ def exchange(
             held_count,
             limit,
             tight_start,
-            tight_value,
-            tight_cap,
+            tight,
         )
         if may_join(
             f,
@@ -422,8 +426,7 @@ def exchange(
             held_count,
             limit,
             tight_start,
-            tight_value,
-            tight_cap,
+            tight,
         ):
             for other in range(groups):
                 if (
@@ -439,8 +442,7 @@ def exchange(
                         held_count,
                         limit,
                         tight_start,
-                        tight_value,
-                        tight_cap,
+                        tight,
                     )
                 ):
                     join(
@@ -453,8 +455,7 @@ def exchange(
                         held_count,
                         limit,
                         tight_start,
-                        tight_value,
-                        tight_cap,
+                        tight,
                     )
                     seat[x] = other
                     room[other] -= 1
@@ -468,8 +469,7 @@ def exchange(
                         held_count,
                         limit,
                         tight_start,
-                        tight_value,
-                        tight_cap,
+                        tight,
                     )
                     seat[i] = g
                     return True
@@ -483,24 +483,10 @@ def exchange(
             held_count,
             limit,
             tight_start,
-            tight_value,
-            tight_cap,
+            tight,
         )
         seat[x] = g
     return False
-
-
-@kernel
-def deal_smallest(f, s, people, a, b, slot, largest_size):
-    """Deal a cell into groups as small as will do, at most ``largest_size``; returns the size or 0."""
-    n, touched = tally(f, s, people, a, b)
-    size = group_size(f, s, touched)
-    clear(s, touched)
-    while size <= min(n, largest_size):
-        if deal(f, s, people, a, b, size, slot) > 0:
-            return size
-        size = max(size + 1, size + size // 5)
-    return 0
 
 
 @kernel
@@ -513,32 +499,30 @@ def boundary(f, d, left, right, shallowest):
 
 
 @kernel
-def outward_widths(f, people, order, backwards, widths):
+def outward_widths(f, people, order, widths):
     """widths[i]: width, summed over the columns, of the box around the first i people."""
     columns = f.codes.shape[0]
-    low = np.full(columns, np.inf)
-    high = np.full(columns, -np.inf)
-    m = len(order)
-    for i in range(m):
-        person = people[order[m - 1 - i] if backwards else order[i]]
-        width = 0.0
-        for e in range(columns):
-            where = f.position[f.offset[e] + f.codes[e, person]]
-            low[e] = min(low[e], where)
-            high[e] = max(high[e], where)
-            width += min(high[e] - low[e], 1.0)
-        widths[i + 1] = width
+    for i in range(len(widths)):
+        widths[i] = 0.0
+    for e in range(columns):
+        low = np.inf
+        high = -np.inf
+        for i in range(len(order)):
+            where = f.position[f.offset[e] + f.codes[e, people[order[i]]]]
+            low = min(low, where)
+            high = max(high, where)
+            widths[i + 1] += min(high - low, 1.0)
 
 
 @kernel
-def rank_cuts(f, people, a, b, step, cuts, orders):
-    """List the cuts of a cell, narrowest result first; returns how many.
+def rank_cuts(f, people, a, b, step, cuts, ranking, orders):
+    """List the cuts of a cell, and their ranking by the width that results; returns how many.
 
-    A cut is a row of ``cuts``: column, people on the left in ``orders[column]`` (0 in a cell that is
-    larger than the sample), last code on the left. Values held play no part in the ranking.
+    A cut is a row of ``cuts``: column, people on the left in ``orders[column]`` (0 in a cell
+    that is sampled), last code on the left. Values held play no part in the ranking.
     """
     n = b - a
-    sampled = n > SAMPLE
+    sampled = n > WHOLE
     m = SAMPLE if sampled else n
     who = np.empty(m, dtype=np.int64)
     for i in range(m):
@@ -546,14 +530,13 @@ def rank_cuts(f, people, a, b, step, cuts, orders):
     left = np.zeros(m + 1)
     right = np.zeros(m + 1)
     packed = np.empty(m, dtype=np.int64)
+    backwards = np.empty(m, dtype=np.int64)
     code_behind = np.empty(m, dtype=np.int64)
-    cost = np.empty(len(cuts))
+    cost = np.empty(len(cuts), dtype=np.int64)
     found = 0
     for d in range(f.codes.shape[0]):
         for i in range(m):
-            packed[i] = (np.int64(f.codes[d, who[i]]) << 32) | np.int64(
-                f.key[who[i]] >> np.uint64(33)
-            )
+            packed[i] = (np.int64(f.codes[d, who[i]]) << 32) | (f.key[who[i]] >> 31)
         order = np.argsort(packed)
         first = f.codes[d, who[order[0]]]
         last = f.codes[d, who[order[m - 1]]]
@@ -576,71 +559,66 @@ def rank_cuts(f, people, a, b, step, cuts, orders):
             possible += code_behind[i] >= 0
         if possible == 0:
             continue
-        outward_widths(f, who, order, False, left)
-        outward_widths(f, who, order, True, right)
-        every = (possible + CANDIDATES_A_COLUMN - 1) // CANDIDATES_A_COLUMN
+        outward_widths(f, who, order, left)
+        for i in range(m):
+            backwards[i] = order[m - 1 - i]
+        outward_widths(f, who, backwards, right)
+        every = (possible + CUTS_A_COLUMN - 1) // CUTS_A_COLUMN
         passed = 0
         for i in range(1, m):
             if code_behind[i] < 0:
                 continue
             passed += 1
             if (passed - 1) % every == every // 2:
-                cost[found] = i * left[i] + (m - i) * right[m - i]
+                cost[found] = int((i * left[i] + (m - i) * right[m - i]) * 2.0**30)
                 cuts[found, 0] = d
                 cuts[found, 1] = 0 if sampled else i
                 cuts[found, 2] = code_behind[i]
                 found += 1
-    chosen = np.argsort(cost[:found], kind="mergesort")
-    ranked = cuts[:found][chosen]
-    cuts[:found] = ranked
+    chosen = np.argsort(cost[:found])
+    for c in range(found):
+        ranking[c] = chosen[c]
     return found
 
 
 @kernel
-def apply_cut(f, people, a, b, step, cut, orders, target):
-    """Write the cell to ``target[a:b]``, left side first; returns where the right side begins."""
-    d = cut[0]
-    if cut[1] > 0:
+def apply_cut(f, people, a, b, step, cuts, cut, orders, target):
+    """Write the cell to ``target[:b-a]``, left side first; returns how many are on the left."""
+    d, on_the_left, last = cuts[cut, 0], cuts[cut, 1], cuts[cut, 2]
+    if on_the_left > 0:
         for i in range(b - a):
-            target[a + i] = orders[d, i]
-        return a + cut[1]
+            target[i] = orders[d, i]
+        return on_the_left
     ties = 0
     left = 0
     for i in range(a, b):
         code = f.codes[d, people[i]]
-        left += code <= cut[2]
-        ties += code == cut[2]
+        left += code <= last
+        ties += code == last
     # Interleaved groups may part people with equal codes: the left side becomes a whole number
     # of groups, by random key.
     excess = left % step if f.interleave and left % step <= ties else 0
-    last_key = np.uint64(2**64 - 1)
+    last_key = np.int64(2**63 - 1)
     if excess > 0:
-        keys = np.empty(ties, dtype=np.uint64)
+        keys = np.empty(ties, dtype=np.int64)
         k = 0
         for i in range(a, b):
-            if f.codes[d, people[i]] == cut[2]:
+            if f.codes[d, people[i]] == last:
                 keys[k] = f.key[people[i]]
                 k += 1
-        keys.sort()
-        last_key = keys[ties - excess]
-    mid = a + left - excess
-    x = a
-    y = mid
+        last_key = keys[np.argsort(keys)[ties - excess]]
+    x = 0
+    y = left - excess
     for i in range(a, b):
         person = people[i]
         code = f.codes[d, person]
-        if code < cut[2] or (code == cut[2] and (excess == 0 or f.key[person] < last_key)):
+        if code < last or (code == last and (excess == 0 or f.key[person] < last_key)):
             target[x] = person
             x += 1
         else:
             target[y] = person
             y += 1
-    return mid
-
-
-PLAIN = 0  # no protected value: records may stay as they are
-VALID = 1
-FAILED = 2  # no valid grouping was found
+    return left - excess
 
 
 @kernel
@@ -658,156 +636,221 @@ def cell_state(f, s, people, a, b, simple, slot):
     """State of a cell that is not cut further, and the group size that it can be dealt into."""
     n, touched = tally(f, s, people, a, b)
     size = group_size(f, s, touched)
-    clear(s, touched)
     if touched == 0 and f.minimum_size <= 1:
         return PLAIN, size
-    if not f.interleave:
-        return (VALID if is_group(f, s, people, a, b) else FAILED), size
-    if simple:
-        n, touched = tally(f, s, people, a, b)
+    if f.interleave and simple:
         while size <= n and not counts_fit(f, s, touched, n, size):
             size = max(size + 1, size + size // 5)
         clear(s, touched)
         return (VALID if size <= n else FAILED), size
-    size = deal_smallest(f, s, people, a, b, slot, b - a)
-    return (VALID if size > 0 else FAILED), size
+    clear(s, touched)
+    if not f.interleave:
+        return (VALID if is_group(f, s, people, a, b) else FAILED), size
+    while size <= n:
+        if deal(f, s, people, a, b, size, slot) > 0:
+            return VALID, size
+        size = max(size + 1, size + size // 5)
+    return FAILED, size
 
 
 @kernel
-def split_cells(f, s, order, cells, low, high, simple):
+def with_room(rows, used):
+    """The rows, with room for one more at least."""
+    if used < len(rows):
+        return rows
+    wider = np.empty((2 * len(rows) + 2, rows.shape[1]), dtype=np.int64)
+    for i in range(used):
+        copy_row(wider, i, rows, i)
+    return wider
+
+
+@kernel
+def copy_row(target, i, source, k):
+    # Plain loops: slices of arrays take Numba seconds to compile.
+    for column in range(source.shape[1]):
+        target[i, column] = source[k, column]
+
+
+@kernel
+def copy_back(order, a, b, arranged):
+    for i in range(a, b):
+        order[i] = arranged[i - a]
+
+
+@kernel
+def push_halves(f, stack, top, cells, row, middle, cuts, cut):
+    """Put both sides of a cut cell on the stack, the left one on top; returns the stack."""
+    column, code = cuts[cut, 0], cuts[cut, 2]
+    for side in range(2):
+        stack = with_room(stack, top)
+        copy_row(stack, top, cells, row)
+        if side == 0:
+            stack[top, BEGIN] = middle
+            stack[top, BOX + column] = code + 1
+        else:
+            stack[top, END] = middle
+            stack[top, BOX + f.codes.shape[0] + column] = code
+        top += 1
+    return stack
+
+
+@kernel
+def split_cells(f, s, order, cells, simple):
     """Cut cells top-down, at the cut that leaves the narrowest boxes and that both sides survive.
 
-    Takes and returns cells as rows (begin, end, state, size) with boxes low, high; rearranges
-    ``order`` in place. A cell that is not valid itself is cut all the same where one side becomes
-    valid: with histories that differ, the parts of an invalid group may be valid.
+    Rearranges ``order`` in place and returns the cells that remain. A cell that is not valid itself
+    is cut all the same where one side becomes valid: with histories that differ, the parts of an
+    invalid group may be valid.
     """
     columns = f.codes.shape[0]
-    stack = [(cells[i, 0], cells[i, 1], low[i].copy(), high[i].copy()) for i in range(len(cells))]
-    done = [(np.int64(0), np.int64(0), np.int64(0), np.int64(0)) for _ in range(0)]
-    done_low = [low[0] for _ in range(0)]
-    done_high = [high[0] for _ in range(0)]
-    orders = np.empty((columns, SAMPLE), dtype=np.int64)
-    cuts = np.empty((columns * (CANDIDATES_A_COLUMN + 2), 3), dtype=np.int64)
-    target = np.empty_like(order)
-    best = np.empty_like(cuts[0])
+    widest = 0
+    for i in range(len(cells)):
+        widest = max(widest, cells[i, END] - cells[i, BEGIN])
+    orders = np.empty((columns, WHOLE), dtype=np.int64)
+    cuts = np.empty((columns * (CUTS_A_COLUMN + 2), 3), dtype=np.int64)
+    ranking = np.empty(len(cuts), dtype=np.int64)
+    target = np.empty(widest, dtype=np.int64)
     slot = np.empty(len(order), dtype=np.int64)
-    while len(stack) > 0:
-        a, b, box_low, box_high = stack.pop()
-        n, touched = tally(f, s, order, a, b)
+    stack = np.empty_like(cells)
+    for i in range(len(cells)):
+        copy_row(stack, i, cells, len(cells) - 1 - i)
+    top = len(stack)
+    done = np.empty((len(cells) + 64, cells.shape[1]), dtype=np.int64)
+    finished = 0
+    cell = np.empty((1, cells.shape[1]), dtype=np.int64)
+    start = np.int64(0)  # a literal would be a type of its own, and compile everything twice
+    while top > 0:
+        top -= 1
+        copy_row(cell, start, stack, top)
+        a, b = cell[0, BEGIN], cell[0, END]
+        _, touched = tally(f, s, order, a, b)
         size = group_size(f, s, touched)
         clear(s, touched)
-        state = PLAIN
-        if touched > 0 or f.minimum_size > 1:
-            thorough = not simple and b - a <= THOROUGH
+        thorough = not simple and b - a <= THOROUGH
+        if touched == 0 and f.minimum_size <= 1:
+            state = PLAIN
+        elif thorough:
+            state, size = cell_state(f, s, order, a, b, simple, slot)
+        else:
             state = VALID
-            if thorough:
-                state, size = cell_state(f, s, order, a, b, simple, slot)
-        if state == PLAIN or b - a < 2 or (f.interleave and (b - a < 2 * size or state == FAILED)):
-            if state == VALID and not f.interleave:
-                state, size = cell_state(f, s, order, a, b, simple, slot)
-            done.append((a, b, np.int64(state), np.int64(size)))
-            done_low.append(box_low)
-            done_high.append(box_high)
-            continue
-        found = rank_cuts(f, order, a, b, size, cuts, orders)
-        if b - a > SAMPLE:
-            found = min(found, TRIES_IN_LARGE_CELL)
-        accepted = False
-        half = False
-        for c in range(found):
-            mid = apply_cut(f, order, a, b, size, cuts[c], orders, target)
-            if mid == a or mid == b:
-                continue
-            left = judge(f, s, target, a, mid, size, simple, slot)
-            if not left and (half or state != FAILED):
-                continue
-            right = judge(f, s, target, mid, b, size, simple, slot)
-            if left and right:
-                best[:] = cuts[c]
-                accepted = True
-                break
-            if state == FAILED and not half and (left or right):
-                best[:] = cuts[c]
-                half = True
-        if not accepted and not half:
+        is_final = state == PLAIN or (f.interleave and (b - a < 2 * size or state == FAILED))
+        best = np.int64(-1)
+        if not is_final:
+            found = rank_cuts(f, order, a, b, size, cuts, ranking, orders)
+            if b - a > WHOLE:
+                found = min(found, TRIES_IN_LARGE_CELL)
+            for c in range(found):
+                cut = ranking[c]
+                middle = apply_cut(f, order, a, b, size, cuts, cut, orders, target)
+                if middle == 0 or middle == b - a:
+                    continue
+                left = judge(f, s, target, start, middle, size, simple, slot)
+                if not left and (best >= 0 or state != FAILED):
+                    continue
+                right = judge(f, s, target, middle, b - a, size, simple, slot)
+                if left and right:
+                    best = cut
+                    break
+                if state == FAILED and best < 0 and (left or right):
+                    best = cut
+        if best < 0:
             if state == VALID and not thorough:
                 state, size = cell_state(f, s, order, a, b, simple, slot)
-            done.append((a, b, np.int64(state), np.int64(size)))
-            done_low.append(box_low)
-            done_high.append(box_high)
+            done = with_room(done, finished)
+            copy_row(done, finished, cell, start)
+            done[finished, STATE] = state
+            done[finished, SIZE] = size
+            finished += 1
             continue
-        mid = apply_cut(f, order, a, b, size, best, orders, target)
-        order[a:b] = target[a:b]
-        left_high = box_high.copy()
-        right_low = box_low.copy()
-        left_high[best[0]] = best[2]
-        right_low[best[0]] = best[2] + 1
-        stack.append((mid, b, right_low, box_high))
-        stack.append((a, mid, box_low, left_high))
-    return rows_of(done), stacked(done_low, columns), stacked(done_high, columns)
+        middle = a + apply_cut(f, order, a, b, size, cuts, best, orders, target)
+        copy_back(order, a, b, target)
+        stack = push_halves(f, stack, top, cell, start, middle, cuts, best)
+        top += 2
+    return done[:finished]
 
 
 @kernel
-def rows_of(tuples):
-    rows = np.empty((len(tuples), 4), dtype=np.int64)
-    for i in range(len(tuples)):
-        rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3] = tuples[i]
-    return rows
+def blind_tree(f, order, cell, size):
+    """Cut a cell into small ones without looking at values; returns the tree in pre-order.
 
-
-@kernel
-def stacked(boxes, columns):
-    together = np.empty((len(boxes), columns), dtype=np.int32)
-    for i in range(len(boxes)):
-        together[i] = boxes[i]
-    return together
-
-
-@kernel
-def blind_cells(f, order, a0, b0, low, high, size):
-    """Cut everything into small cells without looking at values; returns the tree in pre-order.
-
-    Rows of the tree: begin, end, row of the right child (0 in a leaf; the left child is the next
-    row); the fourth entry is not used.
+    A row is a cell whose state is the row of its right child (0 in a leaf; the left child is the
+    next row) and whose size is the column of its cut.
     """
     columns = f.codes.shape[0]
-    orders = np.empty((columns, SAMPLE), dtype=np.int64)
-    cuts = np.empty((columns * (CANDIDATES_A_COLUMN + 2), 3), dtype=np.int64)
-    target = np.empty_like(order)
-    tree = [(np.int64(0), np.int64(0), np.int64(0), np.int64(0)) for _ in range(0)]
-    boxes_low = [low for _ in range(0)]
-    boxes_high = [high for _ in range(0)]
-    stack = [(np.int64(a0), np.int64(b0), low.copy(), high.copy(), np.int64(-1))]
-    while len(stack) > 0:
-        a, b, box_low, box_high, parent = stack.pop()
-        row = len(tree)
+    orders = np.empty((columns, WHOLE), dtype=np.int64)
+    cuts = np.empty((columns * (CUTS_A_COLUMN + 2), 3), dtype=np.int64)
+    ranking = np.empty(len(cuts), dtype=np.int64)
+    target = np.empty(cell[END] - cell[BEGIN], dtype=np.int64)
+    tree = np.empty((64, len(cell)), dtype=np.int64)
+    rows = np.int64(0)
+    stack = np.empty((64, len(cell)), dtype=np.int64)
+    for column in range(len(cell)):
+        stack[0, column] = cell[column]
+    stack[0, STATE] = -1  # on the stack, the parent of a right child
+    top = 1
+    while top > 0:
+        top -= 1
+        tree = with_room(tree, rows)
+        copy_row(tree, rows, stack, top)
+        parent = tree[rows, STATE]
         if parent >= 0:
-            tree[parent] = (tree[parent][0], tree[parent][1], np.int64(row), np.int64(0))
-        tree.append((a, b, np.int64(0), np.int64(0)))
-        boxes_low.append(box_low)
-        boxes_high.append(box_high)
-        if b - a < 2 * size:
-            continue
-        found = rank_cuts(f, order, a, b, size, cuts, orders)
-        for c in range(found):
-            mid = apply_cut(f, order, a, b, size, cuts[c], orders, target)
-            if mid - a >= size and b - mid >= size:
-                order[a:b] = target[a:b]
-                left_high = box_high.copy()
-                right_low = box_low.copy()
-                left_high[cuts[c, 0]] = cuts[c, 2]
-                right_low[cuts[c, 0]] = cuts[c, 2] + 1
-                stack.append((mid, b, right_low, box_high, np.int64(row)))
-                stack.append((a, mid, box_low, left_high, np.int64(-1)))
-                break
-    return rows_of(tree), stacked(boxes_low, columns), stacked(boxes_high, columns)
+            tree[parent, STATE] = rows
+        tree[rows, STATE] = 0
+        a, b = tree[rows, BEGIN], tree[rows, END]
+        if b - a >= 2 * size:
+            found = rank_cuts(f, order, a, b, size, cuts, ranking, orders)
+            for c in range(found):
+                cut = ranking[c]
+                middle = apply_cut(f, order, a, b, size, cuts, cut, orders, target)
+                if middle >= size and b - a - middle >= size:
+                    copy_back(order, a, b, target)
+                    tree[rows, SIZE] = cuts[cut, 0]
+                    stack = push_halves(f, stack, top, tree, rows, a + middle, cuts, cut)
+                    stack[top, STATE] = rows
+                    stack[top + 1, STATE] = -1
+                    top += 2
+                    break
+        rows += 1
+    return tree[:rows]
 
 
 @kernel
-def merge_siblings(f, s, order, tree, simple):
-    """Merge cells bottom-up along the tree until they are valid; states of the rows that remain.
+def settle(f, tree, order):
+    """Let everybody fall into the leaves of a tree that was grown from a sample.
 
-    A row that is part of a merged one, or that has been cut further, gets -1.
+    Writes the people to ``order``, leaf by leaf, and to each row of the tree where its people begin
+    and end.
+    """
+    columns = f.codes.shape[0]
+    people = f.codes.shape[1]
+    leaf = np.empty(people, dtype=np.int64)
+    free = np.zeros(len(tree) + 1, dtype=np.int64)
+    for person in range(people):
+        row = np.int64(0)
+        while tree[row, STATE] > 0:
+            d = tree[row, SIZE]
+            is_left = f.codes[d, person] <= tree[row + 1, BOX + columns + d]
+            row = row + 1 if is_left else tree[row, STATE]
+        leaf[person] = row
+        free[row + 1] += 1
+    for row in range(len(tree)):
+        tree[row, BEGIN] = free[row]
+        free[row + 1] += free[row]
+        tree[row, END] = free[row + 1]
+    for row in range(len(tree) - 1, -1, -1):
+        if tree[row, STATE] > 0:
+            tree[row, END] = tree[tree[row, STATE], END]
+    for person in range(people):
+        order[free[leaf[person]]] = person
+        free[leaf[person]] += 1
+
+
+@kernel
+def merge_siblings(f, s, order, tree, simple, coarse):
+    """Merge cells bottom-up along a tree until they are valid; states of the rows that remain.
+
+    A row that is part of a merged one, or that has been cut further, gets -1. With ``coarse`` the
+    values' shares decide alone.
     """
     rows = len(tree)
     state = np.full(rows, -1, dtype=np.int64)
@@ -815,7 +858,7 @@ def merge_siblings(f, s, order, tree, simple):
     slot = np.empty(1, dtype=np.int64)
     end = np.empty(rows, dtype=np.int64)
     for row in range(rows - 1, -1, -1):
-        a, b, right = tree[row, 0], tree[row, 1], tree[row, 2]
+        a, b, right = tree[row, BEGIN], tree[row, END], tree[row, STATE]
         if right == 0:
             end[row] = row + 1
         else:
@@ -823,7 +866,10 @@ def merge_siblings(f, s, order, tree, simple):
             if resolved[row + 1] and resolved[right]:
                 resolved[row] = True
                 continue
-        now, _ = cell_state(f, s, order, a, b, simple, slot)
+        if coarse:
+            now = VALID if has_counts(f, s, order, a, b) else FAILED
+        else:
+            now, _ = cell_state(f, s, order, a, b, simple, slot)
         if now != FAILED or row == 0:
             for below in range(row, end[row]):
                 state[below] = -1
@@ -839,45 +885,37 @@ def merge_neighbours(f, s, order, cells, simple, slot):
     top = 0
     i = 0
     while i < len(cells):
-        a, b = cells[i, 0], cells[i, 1]
-        state, size = cells[i, 2], cells[i, 3]
+        a, b, state, size = cells[i, BEGIN], cells[i, END], cells[i, STATE], cells[i, SIZE]
         i += 1
         while state == FAILED and (top > 0 or i < len(cells)):
-            before = kept[top - 1, 1] - kept[top - 1, 0] if top > 0 else len(order) + 1
-            after = cells[i, 1] - cells[i, 0] if i < len(cells) else len(order) + 1
+            before = kept[top - 1, END] - kept[top - 1, BEGIN] if top > 0 else len(order) + 1
+            after = cells[i, END] - cells[i, BEGIN] if i < len(cells) else len(order) + 1
             if before <= after:
                 top -= 1
-                a = kept[top, 0]
+                a = kept[top, BEGIN]
             else:
-                b = cells[i, 1]
+                b = cells[i, END]
                 i += 1
-            if simple or b - a <= 4 * THOROUGH:
-                state, size = cell_state(f, s, order, a, b, simple, slot)
-            else:
+            if not simple and b - a > 4 * THOROUGH:
                 break
-        kept[top, 0], kept[top, 1], kept[top, 2], kept[top, 3] = a, b, state, size
+            state, size = cell_state(f, s, order, a, b, simple, slot)
+        copy_row(kept, top, cells, i - 1)
+        kept[top, BEGIN], kept[top, END] = a, b
+        kept[top, STATE], kept[top, SIZE] = state, size
         top += 1
     return kept[:top]
 
 
 @kernel
-def deal_cells(f, s, order, cells, slot, group):
-    """Deal every valid cell and number the groups; returns how many groups there are.
+def deal_cells(f, s, order, cells, slot):
+    """Deal every valid cell: ``slot`` becomes the group within the cell of each place of the order.
 
-    People of plain and failed cells keep the number -1.
+    Returns the number of groups of each cell, 0 where it has none.
     """
-    groups = 0
+    groups = np.zeros(len(cells), dtype=np.int64)
     for i in range(len(cells)):
-        a, b, state, size = cells[i, 0], cells[i, 1], cells[i, 2], cells[i, 3]
-        if state != VALID:
-            continue
-        dealt = deal(f, s, order, a, b, size, slot)
-        if dealt == 0:
-            cells[i, 2] = FAILED
-            continue
-        for k in range(a, b):
-            group[order[k]] = groups + slot[k]
-        groups += dealt
+        if cells[i, STATE] == VALID:
+            groups[i] = deal(f, s, order, cells[i, BEGIN], cells[i, END], cells[i, SIZE], slot)
     return groups
 
 
@@ -890,17 +928,10 @@ def excesses(f, s, people, ends):
     for g in range(len(ends)):
         b = ends[g]
         n, touched = tally(f, s, people, a, b)
-        if touched > 0:
-            for i in range(a, b):
-                seen = walk_past(f, s, people[i])
-                for k in range(seen):
-                    value = s.seen[k]
-                    target = next_target(f, value, s.links[value], s.logs[value])
-                    s.need[value] = max(s.need[value], target)
-                    s.links[value] = 0
+        find_needs(f, s, people, a, b, touched)
         for t in range(touched):
             value = s.touched[t]
-            if s.count[value] * s.need[value] > n * (1.0 + SLACK):
+            if s.holders[value] * s.need[value] > n * (1.0 + SLACK):
                 groups.append(np.int64(g))
                 values.append(np.int64(value))
         clear(s, touched)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +42,11 @@ def facts(
     key: NDArray[np.uint64],
 ) -> Facts:
     """Lay everything out as the kernels read it."""
-    distinct = list(dict.fromkeys(zip(demand.rules, population.protected, strict=True)))
-    kinds = list(dict.fromkeys((rule, value.threshold) for rule, value in distinct))
+    of_value = [
+        (rule, value.threshold)
+        for rule, value in zip(demand.rules, population.protected, strict=True)
+    ]
+    kinds = list(dict.fromkeys(of_value))
     row = {kind: number for number, kind in enumerate(kinds)}
     sizes = [max(domain.size, 1) for domain in population.domains]
     divergence = [
@@ -52,32 +56,33 @@ def facts(
     with np.errstate(divide="ignore"):
         survived = np.log1p(-history.count / history.size[_group_of_entry(history)])
     return Facts(
-        codes=np.ascontiguousarray(population.codes, dtype=np.int32),
-        position=_joined([domain.positions() for domain in population.domains], np.float64),
-        divergence=_joined(divergence, np.int32),
+        codes=_own(population.codes, np.int32),
+        position=np.concatenate([domain.positions() for domain in population.domains]),
+        divergence=np.concatenate(divergence),
         offset=np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64),
-        held_start=population.held_start,
-        held=population.held,
-        weight=weight,
-        key=key,
-        past=np.ascontiguousarray(history.groups.T),
-        past_start=history.start,
-        past_value=history.value,
+        held_start=_own(population.held_start, np.int64),
+        held=_own(population.held, np.int32),
+        weight=_own(weight, np.uint8),
+        key=(key >> np.uint64(1)).astype(np.int64),
+        past=_own(history.groups.T, np.int32),
+        past_start=_own(history.start, np.int64),
+        past_value=_own(history.value, np.int32),
         past_log=survived,
         base=demand.base_targets(population),
-        rule=np.array(
+        rule=np.array([row[kind] for kind in of_value], dtype=np.int32),
+        rules=_table(
             [
-                row[(rule, value.threshold)]
-                for rule, value in zip(demand.rules, population.protected, strict=True)
-            ],
-            dtype=np.int32,
+                (
+                    math.log1p(-float(threshold)),
+                    rule.factor,
+                    len(rule.ratio_by_link),
+                    len(rule.share_by_link),
+                    *rule.ratio_by_link,
+                    *rule.share_by_link,
+                )
+                for rule, threshold in kinds
+            ]
         ),
-        log_keep=np.array([math.log1p(-float(t)) for _, t in kinds], dtype=np.float64),
-        factor=np.array([rule.factor for rule, _ in kinds], dtype=np.float64),
-        ratio_length=np.array([len(rule.ratio_by_link) for rule, _ in kinds], dtype=np.int64),
-        ratio_table=_table([rule.ratio_by_link for rule, _ in kinds]),
-        share_length=np.array([len(rule.share_by_link) for rule, _ in kinds], dtype=np.int64),
-        share_table=_table([rule.share_by_link for rule, _ in kinds]),
         minimum_size=demand.minimum_size,
         interleave=demand.interleave,
     )
@@ -86,27 +91,28 @@ def facts(
 def scratch(values: int) -> Scratch:
     """Room for a kernel that works with this many protected values."""
     return Scratch(
-        count=np.zeros(values, dtype=np.int64),
+        holders=np.zeros(values, dtype=np.int64),
         need=np.zeros(values, dtype=np.float64),
+        linked=np.zeros(values, dtype=np.int64),
         links=np.zeros(values, dtype=np.int64),
         logs=np.zeros(values, dtype=np.float64),
-        touched=np.zeros(values, dtype=np.int32),
-        seen=np.zeros(values, dtype=np.int32),
-        local=np.zeros(values, dtype=np.int32),
+        touched=np.zeros(values, dtype=np.int64),
+        seen=np.zeros(values, dtype=np.int64),
+        local=np.zeros(values, dtype=np.int64),
     )
+
+
+def _own(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    """The array in the one layout that the kernels are compiled for: in order, and writable."""
+    return np.require(array, dtype=dtype, requirements=["C", "W"])
 
 
 def _group_of_entry(history: History) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(history.size)), np.diff(history.start))
 
 
-def _joined(arrays: Sequence[NDArray[np.generic]], dtype: type) -> NDArray[np.generic]:
-    return np.concatenate([np.zeros(0, dtype), *arrays]).astype(dtype)
-
-
 def _table(rows: Sequence[Sequence[float]]) -> NDArray[np.float64]:
-    width = max([1, *(len(row) for row in rows)])
-    table = np.zeros((len(rows), width))
+    table = np.zeros((len(rows), max([1, *(len(row) for row in rows)])))
     for number, row in enumerate(rows):
         table[number, : len(row)] = row
     return table

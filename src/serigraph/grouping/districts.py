@@ -1,0 +1,79 @@
+"""Large populations are cut into districts first, so that the fine work stays in the cache and
+can be shared out to threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serigraph.grouping import kernels
+from serigraph.grouping.kernels import Facts, Scratch
+from serigraph.grouping.problem import scratch
+
+DISTRICT = 4096  # people, at the least
+SAMPLED = 64  # people of a district that are looked at to draw its border
+
+
+@dataclass(frozen=True)
+class Districts:
+    """People in the order of their districts: ``facts`` speak of places in ``people``."""
+
+    facts: Facts
+    people: NDArray[np.int64]
+    cells: NDArray[np.int64]
+
+
+def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
+    """Draw borders from a sample, without looking at values, and merge districts in which some
+    value is too frequent with their siblings."""
+    people = f.codes.shape[1]
+    if people < 4 * DISTRICT:
+        return Districts(f, np.arange(people), whole.reshape(1, -1))
+    every = DISTRICT // SAMPLED
+    cell = whole.copy()
+    cell[kernels.END] = len(f.key[::every])
+    sample = f._replace(
+        codes=np.ascontiguousarray(f.codes[:, ::every]), key=f.key[::every].copy(), interleave=False
+    )
+    tree = kernels.blind_tree(sample, np.arange(cell[kernels.END], dtype=np.int64), cell, SAMPLED)
+    order = np.empty(people, dtype=np.int64)
+    kernels.settle(f, tree, order)
+    arranged = _arranged(f, order)
+    places = np.arange(people, dtype=np.int64)
+    state = kernels.merge_siblings(arranged, scratch(len(f.base)), places, tree, simple, True)
+    cells = tree[state >= 0].copy()
+    cells = cells[cells[:, kernels.END] > cells[:, kernels.BEGIN]]
+    return Districts(arranged, order, cells)
+
+
+def in_threads(
+    cells: NDArray[np.int64],
+    values: int,
+    work: Callable[[Scratch, NDArray[np.int64]], NDArray[np.int64]],
+) -> NDArray[np.int64]:
+    """Let threads work on parts of the cells; kernels do not hold the interpreter's lock."""
+    threads = os.cpu_count() or 1
+    if len(cells) < 2 * threads:
+        return work(scratch(values), cells)
+    parts = np.array_split(cells, 4 * threads)
+    with ThreadPoolExecutor(threads) as pool:
+        return np.concatenate(list(pool.map(lambda part: work(scratch(values), part), parts)))
+
+
+def _arranged(f: Facts, order: NDArray[np.int64]) -> Facts:
+    lengths = np.diff(f.held_start)[order]
+    start = np.concatenate([[0], np.cumsum(lengths)])
+    entries = np.repeat(f.held_start[order] - start[:-1], lengths) + np.arange(start[-1])
+    return f._replace(
+        codes=np.stack([column[order] for column in f.codes]),
+        held_start=start,
+        held=f.held[entries],
+        weight=f.weight[order],
+        key=f.key[order],
+        past=f.past[order],
+    )
