@@ -68,12 +68,13 @@ def _tell(release: Published) -> None:
     absent = figures["people"] - figures["present"]
     say(f"Release {record.number}, {record.label}: {figures['present']:,} people published")
     if absent:
-        say(f"  with {absent:,} absent members of the registry")
+        say(f"  with {absent:,} absent members")
     if figures["people_outside_registry"]:
         say(f"  {figures['people_outside_registry']:,} of them are not in the registry")
     say(
-        f"  {figures['groups']:,} groups; {figures['groups_with_protected_value']:,} hold a "
-        f"protected value, {figures['mean_size_with_protected_value']:.1f} people each on average"
+        f"  {figures['groups']:,} groups; with a protected value: "
+        f"{figures['groups_with_protected_value']:,}, "
+        f"{figures['mean_size_with_protected_value']:.1f} people each on average"
     )
     say(f"  quasi-identifiers lost {figures['mean_normalised_width']:.1%} of their precision")
     if figures["suppressed_values"]:
