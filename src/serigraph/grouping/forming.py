@@ -89,7 +89,7 @@ def _boxed(drawn: Districts, method: Method, simple: bool) -> Grouping:
     order = np.arange(f.codes.shape[1], dtype=np.int64)
 
     def top_down(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        return kernels.split_cells(f, s, order, cells, simple)
+        return np.asarray(kernels.split_cells(f, s, order, cells, simple))
 
     def bottom_up(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         finished, merged = [cells[:0]], [cells[:0]]
@@ -115,7 +115,7 @@ def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
     slot = np.empty(len(order), dtype=np.int64)
 
     def top_down(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        return kernels.split_cells(f, s, order, cells, simple)
+        return np.asarray(kernels.split_cells(f, s, order, cells, simple))
 
     def bottom_up(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         size = max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
@@ -126,7 +126,7 @@ def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
             block[kernels.STATE], block[kernels.SIZE] = kernels.cell_state(
                 f, s, order, block[kernels.BEGIN], block[kernels.END], simple, slot
             )
-        return kernels.merge_neighbours(f, s, order, blocks, simple, slot)
+        return np.asarray(kernels.merge_neighbours(f, s, order, blocks, simple, slot))
 
     cells = in_threads(drawn.cells, len(f.base), top_down if method == "top-down" else bottom_up)
     cells = cells[np.argsort(cells[:, kernels.BEGIN])]

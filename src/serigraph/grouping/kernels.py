@@ -29,6 +29,7 @@ CUTS_A_COLUMN = 50
 WHOLE = 512  # people of a larger cell are sampled to choose its cut
 SAMPLE = 128
 TRIES_IN_LARGE_CELL = 16
+GROUPS_TO_DEAL = 8  # in a cell at the least, where more than the values' shares matters
 THOROUGH = 2048  # cells up to this size are checked against every member's history
 SLACK = 1e-12  # targets that are whole numbers must not be missed for a rounding error
 
@@ -622,13 +623,11 @@ def apply_cut(f, people, a, b, step, cuts, cut, orders, target):
 
 
 @kernel
-def judge(f, s, people, a, b, size, simple, slot):
-    """Whether a cell can stand by itself: as one group, or dealt into groups of ``size``."""
-    if simple or b - a > THOROUGH:
-        return has_counts(f, s, people, a, b)
-    if f.interleave:
-        return has_counts(f, s, people, a, b) and deal(f, s, people, a, b, size, slot) > 0
-    return is_group(f, s, people, a, b)
+def judge(f, s, people, a, b, simple):
+    """Whether one side of a cut can stand by itself, as far as is worth finding out now."""
+    if not has_counts(f, s, people, a, b):
+        return False
+    return simple or f.interleave or b - a > THOROUGH or is_group(f, s, people, a, b)
 
 
 @kernel
@@ -718,6 +717,8 @@ def split_cells(f, s, order, cells, simple):
     done = np.empty((len(cells) + 64, cells.shape[1]), dtype=np.int64)
     finished = 0
     cell = np.empty((1, cells.shape[1]), dtype=np.int64)
+    # Where histories or sets of values matter, dealing needs some freedom.
+    smallest = 2 if simple else 2 * GROUPS_TO_DEAL
     start = np.int64(0)  # a literal would be a type of its own, and compile everything twice
     while top > 0:
         top -= 1
@@ -726,14 +727,14 @@ def split_cells(f, s, order, cells, simple):
         _, touched = tally(f, s, order, a, b)
         size = group_size(f, s, touched)
         clear(s, touched)
-        thorough = not simple and b - a <= THOROUGH
+        thorough = not simple and not f.interleave and b - a <= THOROUGH
         if touched == 0 and f.minimum_size <= 1:
             state = PLAIN
         elif thorough:
             state, size = cell_state(f, s, order, a, b, simple, slot)
         else:
             state = VALID
-        is_final = state == PLAIN or (f.interleave and (b - a < 2 * size or state == FAILED))
+        is_final = state == PLAIN or (f.interleave and b - a < smallest * size)
         best = np.int64(-1)
         if not is_final:
             found = rank_cuts(f, order, a, b, size, cuts, ranking, orders)
@@ -744,10 +745,10 @@ def split_cells(f, s, order, cells, simple):
                 middle = apply_cut(f, order, a, b, size, cuts, cut, orders, target)
                 if middle == 0 or middle == b - a:
                     continue
-                left = judge(f, s, target, start, middle, size, simple, slot)
+                left = judge(f, s, target, start, middle, simple)
                 if not left and (best >= 0 or state != FAILED):
                     continue
-                right = judge(f, s, target, middle, b - a, size, simple, slot)
+                right = judge(f, s, target, middle, b - a, simple)
                 if left and right:
                     best = cut
                     break

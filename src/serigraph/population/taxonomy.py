@@ -40,7 +40,7 @@ class Taxonomy:
             for depth in range(1, len(path)):
                 children.setdefault(path[:depth], {})[path[: depth + 1]] = None
         leaves: list[tuple[str, ...]] = []
-        stack = list(dict.fromkeys((row[-1],) for row in rows))[::-1]
+        stack: list[tuple[str, ...]] = list(dict.fromkeys((row[-1],) for row in rows))[::-1]
         while stack:
             node = stack.pop()
             below = children.get(node)
@@ -69,9 +69,11 @@ class Taxonomy:
     def cover(self, low: int, high: int) -> tuple[str, ...]:
         """The labels of the largest nodes that together hold exactly the leaves low..high.
 
+        Of nodes with the same leaves the lowest is taken, since its label says most.
+
         >>> pets = Taxonomy.from_rows([["cat", "pet"], ["dog", "pet"], ["eel", "fish"]])
         >>> pets.cover(0, 1), pets.cover(0, 2), pets.cover(1, 1)
-        (('pet',), ('pet', 'fish'), ('dog',))
+        (('pet',), ('pet', 'eel'), ('dog',))
         """
         labels: list[str] = []
         leaf = low
@@ -99,11 +101,14 @@ class Taxonomy:
 
     def _largest_node(self, first: int, last: int) -> tuple[str, int]:
         path = self.paths[first]
-        for depth in range(1, len(path) + 1):
+        label, reached = path[-1], first
+        for depth in range(len(path), 0, -1):
             start, end = self._extent[path[:depth]]
-            if start == first and end <= last:
-                return path[depth - 1], end
-        return path[-1], first
+            if start != first or end > last:
+                break
+            if end > reached:
+                label, reached = path[depth - 1], end
+        return label, reached
 
     @cached_property
     def _extent(self) -> dict[tuple[str, ...], tuple[int, int]]:
