@@ -221,12 +221,12 @@ def check_bucketised(
     sensitive: pl.DataFrame,
     everybody: Mapping[str, Cells],
     presence_known: bool,
-    counted_as: Callable[[str], Collection[str]] | None,
+    counted_as: Callable[[str], Collection[str]],
 ) -> None:
     """That the two tables show the ledger's groups: their members, and what they hold.
 
-    Without ``counted_as`` the sets of values cannot be put together again, and only values that
-    stand for themselves are compared.
+    Sets of values cannot be put together again, so that only values that are protected themselves
+    are compared here, and classes by `check_holders`.
     """
     shown: dict[int, Counter[Cells]] = defaultdict(Counter)
     for group, *cells in quasi_identifiers.iter_rows():
@@ -238,19 +238,37 @@ def check_bucketised(
     assert set(shown) == set(groups)
     assert set(held) <= set(groups)
     for number, known in groups.items():
-        members = [
-            person for person, present in known.members.items() if present or not presence_known
-        ]
+        members = [who for who, present in known.members.items() if present or not presence_known]
         assert shown[number] == Counter(everybody[person] for person in members)
-        if counted_as is not None:
-            assert known.values == {
-                value: count for value, count in held[number].items() if counted_as(value)
-            }
+        protected = {v: count for v, count in held[number].items() if v in counted_as(v)}
+        assert protected == {v: count for v, count in known.values.items() if v in counted_as(v)}
+
+
+def check_holders(
+    groups: Mapping[int, Group],
+    sets: Mapping[str, Collection[str]],
+    counted_as: Callable[[str], Collection[str]],
+    suppressed: int,
+) -> None:
+    """That the counts are those of the raw table, but for what was suppressed.
+
+    Whoever is in the table is a member; whoever has a record is in the table.
+    """
+    assert set(sets) <= {person for group in groups.values() for person in group.members}
+    missing = 0
+    for group in groups.values():
+        assert all(person in sets for person, present in group.members.items() if present)
+        raw: Counter[str] = Counter()
+        for person in group.members:
+            raw.update(_names(sets.get(person), counted_as))
+        assert all(count <= raw[value] for value, count in group.values.items())
+        missing += raw.total() - sum(group.values.values())
+    assert (missing > 0) == (suppressed > 0)
 
 
 def _names(values: Any, counted_as: Callable[[str], Collection[str]]) -> set[str]:
     """The protected names that one record counts as."""
     if values is None:
         return set()
-    each = [values] if isinstance(values, str) else list(values)
+    each = [values] if isinstance(values, str) else values
     return {name for value in each for name in counted_as(value)}

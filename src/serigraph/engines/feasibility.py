@@ -71,8 +71,8 @@ def refusal(
         f"{len(problems):,} protected value{'s do' if len(problems) != 1 else ' does'} not fit "
         "under the guarantee",
         where=where,
-        remedy="ask for fewer releases (releases, or a smaller factor) or a higher threshold in the "
-        "policy, add a registry, protect fewer values, or allow "
+        remedy="ask for fewer releases (releases, or a smaller factor) or a higher threshold in "
+        "the policy, add a registry, protect fewer values, or allow "
         f"{total:,} suppressions ({left_out:,} people left out) with --allow-suppression",
         problems=shown,
     )

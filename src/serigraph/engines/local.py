@@ -1,4 +1,4 @@
-"""The engine that works on one machine: form groups, suppress at the last resort, verify, recode."""
+"""The engine for one machine: form groups, suppress at the last resort, verify, recode."""
 
 from __future__ import annotations
 
