@@ -1,0 +1,347 @@
+"""The evidence that releases of other tools hold, once people are matched against their regions.
+
+In a release whose regions are disjoint, n is the number of people that lie in a region. A region
+in which every cell is suppressed stands for the people who lie in no other one.
+
+Where regions overlap, whoever knows a person's quasi-identifiers cannot tell which group the person
+is in. Such a release is refused, unless the caller tolerates it; then each person is charged, value
+by value, for the largest n_s/n of the regions that it lies in, with n counted in records. That is
+an upper bound: the adversary may know the group from elsewhere, and can know no more than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from serigraph.audit.evidence import Evidence
+from serigraph.audit.known_people import KnownPeople
+from serigraph.audit.matching import match, read_regions
+from serigraph.audit.reading import ReadRelease
+from serigraph.errors import TableError
+from serigraph.policy import Policy
+from serigraph.tables.protection import ProtectedChoice, choose, holdings
+from serigraph.tables.rows import counted
+
+Tolerated = Literal["overlaps", "missing-people", "empty-regions"]
+
+
+@dataclass(frozen=True)
+class Matched:
+    """One release as arrays: who may be in which group, and what the groups hold."""
+
+    label: str
+    ids: pl.Series
+    present: NDArray[np.bool_]
+    person: NDArray[np.int64]  # pairs (person, group)
+    group: NDArray[np.int64]
+    size: NDArray[np.int64]  # of each group
+    present_size: NDArray[np.int64]
+    entries: pl.DataFrame  # group, value, count
+    notes: tuple[str, ...]
+
+
+def match_release(
+    release: ReadRelease,
+    people: KnownPeople | pl.Series,
+    policy: Policy,
+    choice: ProtectedChoice,
+    tolerated: frozenset[Tolerated],
+) -> Matched:
+    """Find the groups of everybody in one release. Raises ``TableError`` with all that is wrong."""
+    if isinstance(people, pl.Series):
+        return _with_shown_ids(release, people, policy, choice)
+    regions, problems = read_regions(release.cells, people.domains)
+    if problems:
+        raise TableError(
+            f"the release has cells that cannot be read ({counted(len(problems), 'problem')})",
+            where=release.label,
+            remedy="correct the kind of the column in the policy, give it a taxonomy that has the "
+            "names, or export the release again",
+            problems=problems,
+        )
+    group_of_row = regions.of_row if release.group is None else release.group
+    groups = int(group_of_row.max()) + 1
+    records = np.bincount(group_of_row[release.record_row], minlength=groups)
+    shown = np.bincount(group_of_row, minlength=groups)
+    person, region = match(people.codes, regions)
+    person, group = _groups_of(person, region, regions.of_row, group_of_row)
+    if release.group is None:
+        person, group = _without_catch_all(person, group, regions.is_everything)
+    links = np.bincount(person, minlength=len(people.ids))
+    inside = np.bincount(group, minlength=groups)
+    present = np.bincount(group[people.present[person]], minlength=groups)
+    overlap = int((links > 1).sum())
+    is_comparable = release.is_counted_in_people and overlap == 0
+    found = _Findings(
+        overlapping=overlap,
+        missing=int(((links == 0) & people.present).sum()) if people.tells_presence else 0,
+        empty=int((inside == 0).sum()),
+        overfull=int((records > inside).sum()) if is_comparable else 0,
+        underfull=int((records < present).sum()) if is_comparable and people.tells_presence else 0,
+        people=len(people.ids),
+        groups=groups,
+    )
+    notes = found.judge(release.label, tolerated)
+    if release.group is not None:
+        size = present_size = shown
+    elif overlap:
+        size = present_size = np.maximum(records, 1)
+    else:
+        size = inside
+        present_size = present if people.tells_presence else np.minimum(records, inside)
+    return Matched(
+        label=release.label,
+        ids=people.ids,
+        present=people.present,
+        person=person,
+        group=group,
+        size=size,
+        present_size=present_size,
+        entries=_entries(release, group_of_row, size, policy, choice),
+        notes=notes,
+    )
+
+
+def gather_evidence(matched: Sequence[Matched], policy: Policy) -> Evidence:
+    """All releases together, for everybody who lies in a region of at least one of them."""
+    ids = pl.concat([each.ids for each in matched]).unique().sort()
+    names = pl.concat([each.entries["value"] for each in matched]).unique().sort()
+    index = pl.DataFrame({"value": names, "index": np.arange(len(names), dtype=np.int32)})
+    group = np.full((len(matched), len(ids)), -1, dtype=np.int32)
+    present = np.zeros((len(matched), len(ids)), dtype=np.bool_)
+    first_group, parts = [0], []
+    for row, each in enumerate(matched):
+        place = _places(each.ids, ids)
+        person, combined, entries = _combined(each, index)
+        group[row, place[person]] = np.where(combined >= 0, combined + first_group[-1], -1)
+        present[row, place] = each.present
+        parts.append(entries)
+        first_group.append(first_group[-1] + int(combined.max(initial=-1)) + 1)
+    together = pl.concat(parts)
+    lengths = np.concatenate(
+        [
+            np.bincount(part["group"].to_numpy(), minlength=last - first)
+            for part, (first, last) in zip(parts, pairwise(first_group), strict=True)
+        ]
+    )
+    is_presence_known = policy.guarantee.adversary == "presence known"
+    return Evidence(
+        ids=ids,
+        labels=tuple(each.label for each in matched),
+        members=tuple(len(np.unique(each.person)) for each in matched),
+        values=tuple(names.to_list()),
+        thresholds=tuple(policy.threshold_of(name) for name in names),
+        group=group,
+        present=present,
+        first_group=np.array(first_group, dtype=np.int64),
+        start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        value=together["index"].to_numpy().astype(np.int32),
+        count=together["count"].to_numpy().astype(np.int64),
+        size=together["present_size" if is_presence_known else "size"].to_numpy().astype(np.int64),
+        present_size=together["present_size"].to_numpy().astype(np.int64),
+    )
+
+
+def first_choice(release: ReadRelease, policy: Policy) -> ProtectedChoice:
+    """What the policy protects, counted in the first release."""
+    return choose(policy, release.record_values)
+
+
+@dataclass(frozen=True)
+class _Findings:
+    """What is wrong with how people and regions fit each other."""
+
+    overlapping: int  # people in several regions
+    missing: int  # people in none
+    empty: int  # regions without people
+    overfull: int  # regions with more records than people
+    underfull: int  # regions with fewer records than people who have one
+    people: int
+    groups: int
+
+    def judge(self, label: str, tolerated: frozenset[Tolerated]) -> tuple[str, ...]:
+        """What to note of what is tolerated; refuses the rest, all at once."""
+        said: list[tuple[bool, Tolerated | None, str]] = [
+            (
+                self.overlapping > 0,
+                "overlaps",
+                f"regions overlap: {counted(self.overlapping, 'person lies', 'people lie')} in "
+                f"more than one of {self.groups:,} groups",
+            ),
+            (
+                self.missing > 0,
+                "missing-people",
+                f"{counted(self.missing, 'person lies', 'people lie')} in no region "
+                f"(of {self.people:,} people)",
+            ),
+            (
+                self.underfull > 0,
+                "missing-people",
+                f"{counted(self.underfull, 'region has', 'regions have')} fewer records than "
+                "people who should have one",
+            ),
+            (
+                self.empty > 0,
+                "empty-regions",
+                f"{counted(self.empty, 'region matches', 'regions match')} no person "
+                f"(of {self.groups:,} groups)",
+            ),
+            (
+                self.overfull > self.empty,
+                None,
+                f"{counted(self.overfull - self.empty, 'region has', 'regions have')} more records "
+                "than people lie in it",
+            ),
+        ]
+        problems = [words for is_so, way, words in said if is_so and way not in tolerated]
+        ways = [way for is_so, way, _ in said if is_so and way and way not in tolerated]
+        if problems:
+            help_ = "give the raw tables or the registry that the release was made from"
+            if ways:
+                flags = " ".join(f"--tolerate {way}" for way in dict.fromkeys(ways))
+                help_ += f", or audit it all the same with {flags}"
+            raise TableError(
+                "people and regions do not fit each other",
+                where=label,
+                remedy=help_,
+                problems=problems,
+            )
+        return tuple(f"{label}: {words}" for is_so, _, words in said if is_so)
+
+
+def _with_shown_ids(
+    release: ReadRelease, ids: pl.Series, policy: Policy, choice: ProtectedChoice
+) -> Matched:
+    """A release that shows ids says itself who is in which group."""
+    if release.group is not None:
+        group_of_row = release.group
+    else:
+        same = release.cells.select(pl.struct(pl.all()).rank("dense")).to_series()
+        group_of_row = same.to_numpy().astype(np.int64) - 1
+    pairs = pl.DataFrame({"id": ids, "group": group_of_row}).unique().sort("id", "group")
+    known = pairs["id"].unique().sort()
+    person = _places(pairs["id"], known)
+    size = np.bincount(pairs["group"].to_numpy(), minlength=int(group_of_row.max()) + 1)
+    return Matched(
+        label=release.label,
+        ids=known,
+        present=np.ones(len(known), dtype=np.bool_),
+        person=person,
+        group=pairs["group"].to_numpy(),
+        size=size,
+        present_size=size,
+        entries=_entries(release, group_of_row, size, policy, choice),
+        notes=(f"{release.label}: the release shows the column of ids; groups are taken from it",),
+    )
+
+
+def _groups_of(
+    person: NDArray[np.int64],
+    region: NDArray[np.int64],
+    region_of_row: NDArray[np.int64],
+    group_of_row: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """From regions to groups: a group of a bucketised release has the regions of its members."""
+    groups = int(group_of_row.max()) + 1
+    cell = np.unique(region_of_row * groups + group_of_row)
+    links = pl.DataFrame({"region": cell // groups, "group": cell % groups})
+    pairs = (
+        pl.DataFrame({"person": person, "region": region})
+        .join(links, on="region")
+        .select("person", "group")
+        .unique()
+        .sort("person", "group")
+    )
+    return pairs["person"].to_numpy(), pairs["group"].to_numpy()
+
+
+def _without_catch_all(
+    person: NDArray[np.int64], group: NDArray[np.int64], is_everything: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows that are suppressed as a whole stand for the people who lie in no other region."""
+    if not is_everything.any() or is_everything.all():
+        return person, group
+    elsewhere = np.bincount(person[~is_everything[group]], minlength=int(person.max(initial=0)) + 1)
+    kept = ~is_everything[group] | (elsewhere[person] == 0)
+    return person[kept], group[kept]
+
+
+def _entries(
+    release: ReadRelease,
+    group_of_row: NDArray[np.int64],
+    size: NDArray[np.int64],
+    policy: Policy,
+    choice: ProtectedChoice,
+) -> pl.DataFrame:
+    """The protected values of each group with the people that hold them, never more than n."""
+    held = holdings(policy, choice, release.record_values)
+    record = np.repeat(np.arange(len(release.record_row)), np.diff(held.start))
+    group = group_of_row[release.record_row[record]]
+    names = pl.Series([value.name for value in held.protected], dtype=pl.String)
+    counts = (
+        pl.DataFrame({"group": group, "value": names.gather(held.held)})
+        .group_by("group", "value")
+        .len("count")
+    )
+    most = pl.Series(size).gather(counts["group"]).cast(pl.Int64)
+    return counts.select(
+        "group",
+        "value",
+        pl.min_horizontal(pl.col("count").cast(pl.Int64), most.alias("most")).alias("count"),
+    ).filter(pl.col("count") > 0)
+
+
+def _combined(
+    matched: Matched, index: pl.DataFrame
+) -> tuple[NDArray[np.int64], NDArray[np.int64], pl.DataFrame]:
+    """People with the set of groups that they may be in, and the largest risk of each set.
+
+    Returns people, the number of their set (-1 where it holds nothing protected), and the entries
+    of the sets: group, index, count, size, present_size.
+    """
+    held = matched.entries.join(index, on="value").with_columns(
+        size=pl.Series(matched.size).gather(matched.entries["group"]),
+        present_size=pl.Series(matched.present_size).gather(matched.entries["group"]),
+    )
+    relevant = np.zeros(len(matched.size), dtype=np.bool_)
+    relevant[held["group"].to_numpy()] = True
+    kept = relevant[matched.group]
+    sets = (
+        pl.DataFrame({"person": matched.person[kept], "group": matched.group[kept]})
+        .sort("person", "group")
+        .group_by("person", maintain_order=True)
+        .agg("group")
+    )
+    distinct = sets.select("group").unique(maintain_order=True).with_row_index("set")
+    numbered = sets.join(distinct, on="group", how="left", maintain_order="left")
+    worst = (
+        distinct.explode("group")
+        .join(held, on="group")
+        .with_columns(
+            risk=pl.col("count") / pl.col("size"),
+            risk_if_present=pl.col("count") / pl.col("present_size"),
+        )
+        .sort("risk", "risk_if_present", descending=True)
+        .unique(["set", "index"], keep="first", maintain_order=True)
+        .sort("set", "index")
+        .select(pl.col("set").alias("group"), "index", "count", "size", "present_size")
+    )
+    return (
+        numbered["person"].to_numpy(),
+        numbered["set"].cast(pl.Int64).to_numpy(),
+        worst,
+    )
+
+
+def _places(ids: pl.Series, among: pl.Series) -> NDArray[np.int64]:
+    numbered = pl.DataFrame({"id": among}).with_row_index("place")
+    asked = pl.DataFrame({"id": ids})
+    found = asked.join(numbered, on="id", how="left", maintain_order="left")["place"]
+    return found.cast(pl.Int64).to_numpy()

@@ -1,0 +1,65 @@
+"""The audit of releases that other tools made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from serigraph.audit.from_releases import Tolerated, first_choice, gather_evidence, match_release
+from serigraph.audit.known_people import know_people
+from serigraph.audit.reading import read_release
+from serigraph.audit.result import Examined, examine
+from serigraph.errors import InputRefused
+from serigraph.policy import Policy, read_policy
+
+RELEASES_STAGES = ("reading", "matching people", "computing")
+
+
+def audit_releases(
+    releases: Sequence[Any],
+    policy: str | Path | Policy,
+    *,
+    raw: Sequence[Any] = (),
+    registry: Any = None,
+    tolerate: Collection[Tolerated] = (),
+    known_members: int = 1,
+    worst: int = 10,
+    progress: Callable[[str], None] = lambda _stage: None,
+) -> Examined:
+    """Audit releases against a policy, whichever tool made them.
+
+    A release is a generalised table, or a pair of tables that a group links; paths or data frames.
+    People are found by matching ``raw`` (the tables that the releases were made from, in their
+    order) or a ``registry`` against the regions; a release that shows ids needs neither.
+    ``tolerate`` names what is wrong with the fit and accepted: overlapping regions (each person is
+    charged for the worst of its regions), people in no region (they are not charged), regions
+    without people (they are left out).
+    """
+    if not releases:
+        raise InputRefused("there is nothing to audit", remedy="give one or more releases")
+    rules = policy if isinstance(policy, Policy) else read_policy(policy)
+    progress("reading")
+    read = [read_release(source, rules, number) for number, source in enumerate(releases, 1)]
+    names = [each.label for each in read]
+    if len(set(names)) < len(names):
+        read = [
+            replace(each, label=f"{each.label} ({number})") for number, each in enumerate(read, 1)
+        ]
+    everybody = know_people(read, rules, raw, registry)
+    choice = first_choice(read[0], rules)
+    progress("matching people")
+    matched = [
+        match_release(release, people, rules, choice, frozenset(tolerate))
+        for release, people in zip(read, everybody.of_release, strict=True)
+    ]
+    evidence = gather_evidence(matched, rules)
+    progress("computing")
+    return examine(
+        evidence,
+        rules.threshold,
+        known_members=known_members,
+        worst=worst,
+        notes=tuple(note for each in matched for note in each.notes),
+    )
