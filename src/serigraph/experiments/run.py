@@ -1,0 +1,230 @@
+"""Running one series: every release made, measured and remembered, and the whole audited."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from serigraph.engines import Plan, make_release
+from serigraph.experiments.baselines import Grouped, anatomy, mondrian, unprotected
+from serigraph.experiments.exposure_audit import audit_series
+from serigraph.experiments.m_invariance import Memory, m_invariant
+from serigraph.experiments.memory import Shown, recalled
+from serigraph.experiments.setting import Setting, populations
+from serigraph.experiments.source import VALUE, Source
+from serigraph.policy.strategy import ScheduleStrategy
+from serigraph.population import Population
+from serigraph.randomness import Randomness, SeededRandomness
+from serigraph.utility import (
+    Form,
+    answer,
+    discernibility,
+    draw_workload,
+    group_sizes,
+    kl_divergence,
+    normalised_certainty_penalty,
+    normalised_group_size,
+    suppressed_share,
+)
+
+Row = dict[str, str | int | float]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a series gave: one row a release, one row of all, and the times, which vary."""
+
+    releases: list[Row]
+    summary: Row
+    seconds: list[Row]
+
+
+@dataclass(frozen=True)
+class _Release:
+    """One release of any method: what was published, and who was in which group."""
+
+    population: Population
+    group: NDArray[np.int64]
+    shown: Shown
+    shown_if_presence_known: Shown
+    people_left_out: int = 0
+    counterfeits: int = 0
+
+
+_Maker = Callable[[int, Population], _Release]
+
+
+def run_series(setting: Setting, source: Source) -> Ran:
+    """Make all releases of a setting, one after the other, and measure them."""
+    randomness = SeededRandomness(setting.seed)
+    past: list[Shown] = []
+    past_if_known: list[Shown] = []
+    make = _maker(setting, randomness, past)
+    releases: list[Row] = []
+    seconds: list[Row] = []
+    people: list[NDArray[np.int64]] = []
+    for number, table in enumerate(populations(setting, source), 1):
+        begun = time.perf_counter()
+        made = make(number, table)
+        taken = time.perf_counter() - begun
+        past.append(made.shown)
+        past_if_known.append(made.shown_if_presence_known)
+        people.append(table.ids.to_numpy()[table.present])
+        place: Row = {"study": setting.study, "series": setting.name, "round": number}
+        releases.append(place | _measured(setting, number, table, made))
+        seconds.append(place | {"seconds": taken})
+    everybody = np.unique(np.concatenate(people))
+    candidates = np.unique(np.concatenate([everybody, *(shown.ids for shown in past)]))
+    audit = audit_series(past, candidates[candidates <= everybody.max()], setting.threshold)
+    known = audit_series(past_if_known, everybody, setting.threshold)
+    place = {"study": setting.study, "series": setting.name}
+    summary = place | _means(releases)
+    summary |= {
+        "threshold": float(setting.threshold),
+        "largest_p": float(audit.largest),
+        "largest_p_exact": _short(str(audit.largest)),
+        "people_above_threshold": audit.people_above,
+        "share_above_threshold": audit.people_above / len(everybody),
+        "largest_p_presence_known": float(known.largest),
+        "people_with_records": len(everybody),
+        "most_links": max((n for n, pairs in enumerate(audit.links) if pairs), default=0),
+        "first_round_with_suppression": next(
+            (int(row["round"]) for row in releases if float(row["suppressed_share"]) > 0), 0
+        ),
+    }
+    return Ran(releases, summary, seconds)
+
+
+def _maker(setting: Setting, randomness: Randomness, past: list[Shown]) -> _Maker:
+    if setting.way == "serigraph":
+        return lambda number, table: _published(setting, number, table, past, randomness)
+    memory = Memory({})
+
+    def group(number: int, table: Population) -> _Release:
+        nonlocal memory
+        present = table.subset(table.present)
+        if setting.way == "none":
+            grouped = unprotected(present)
+        elif setting.way == "mondrian":
+            grouped = mondrian(present, setting.diversity)
+        elif setting.way == "anatomy":
+            grouped = anatomy(present, setting.diversity, randomness)
+        else:
+            grouped, memory = m_invariant(present, setting.diversity, memory, randomness)
+        return _of_baseline(grouped)
+
+    return group
+
+
+def _of_baseline(grouped: Grouped) -> _Release:
+    shown = Shown.of_groups(grouped.population, grouped.group)
+    return _Release(
+        grouped.population, grouped.group, shown, shown, counterfeits=grouped.counterfeits
+    )
+
+
+def _published(
+    setting: Setting, number: int, table: Population, past: list[Shown], randomness: Randomness
+) -> _Release:
+    history = recalled(past, table.ids.to_numpy(), [value.name for value in table.protected])
+    links: tuple[int, ...] = ()
+    chosen = setting.strategy
+    if isinstance(chosen, ScheduleStrategy) and chosen.link_chances == "learned" and past:
+        links = audit_series(past, _members(past), setting.threshold).links
+    plan = Plan(
+        label=f"round-{number}",
+        strategy=chosen.strategy(links),
+        form=setting.form,
+        method=setting.method,
+        minimum_size=1,
+        is_presence_known=not setting.has_registry,
+        allows_suppression=True,
+        sensitive=VALUE,
+    )
+    made = make_release(table, history, plan, randomness)
+    ids = made.population.ids.to_numpy()
+    group = np.full(made.population.size, -1, dtype=np.int64)
+    group[np.searchsorted(ids, made.proof.ids.to_numpy())] = made.proof.group
+    return _Release(
+        population=made.population,
+        group=group,
+        shown=Shown.of_proof(made.proof, not setting.has_registry),
+        shown_if_presence_known=Shown.of_proof(made.proof, True),
+        people_left_out=made.dropped,
+    )
+
+
+def _members(past: list[Shown]) -> NDArray[np.int64]:
+    return np.unique(np.concatenate([shown.ids for shown in past]))
+
+
+def _measured(setting: Setting, number: int, table: Population, made: _Release) -> Row:
+    published, group = made.population, made.group
+    sizes = group_sizes(published, group)
+    row: Row = {
+        "records": int(table.values.list.len().fill_null(0).sum()),
+        "people": int(table.present.sum()),
+        "groups": sizes.groups,
+        "mean_size": sizes.mean,
+        "largest_size": sizes.largest,
+        "groups_with_protected_value": sizes.groups_with_protected_value,
+        "mean_size_with_protected_value": sizes.mean_with_protected_value,
+        "largest_size_with_protected_value": sizes.largest_with_protected_value,
+        "suppressed_share": 0.0 if made.counterfeits else suppressed_share(table, published),
+        "people_left_out": made.people_left_out,
+        "counterfeits": made.counterfeits,
+    }
+    if not setting.queries:
+        return row
+    form: Form = "bucketised" if setting.way == "anatomy" else setting.form
+    for kind in ("any", "protected"):
+        workload = draw_workload(
+            table,
+            queries=setting.queries,
+            seed=number,
+            workload="any" if kind == "any" else "protected",
+        )
+        errors = answer(workload, published, group, form)
+        row |= {
+            f"error_{kind}_mean": errors.mean,
+            f"error_{kind}_median": errors.median,
+            f"error_{kind}_p95": errors.percentile_95,
+            f"redrawn_{kind}": errors.redrawn_share,
+        }
+    divergence = kl_divergence(published, group, form=form, raw=table)
+    return row | {
+        "ncp": float(normalised_certainty_penalty(published, group).mean()),
+        "discernibility": discernibility(published, group, left_out=made.people_left_out),
+        "normalised_group_size": normalised_group_size(
+            published, group, smallest=setting.diversity
+        ),
+        "kl_divergence": divergence.nats,
+    }
+
+
+def _means(releases: list[Row]) -> Row:
+    """Means over the releases; the largest size is the largest of all, counts are summed up."""
+    frame = pl.DataFrame(releases, infer_schema_length=None)
+    summed = ("people_left_out", "counterfeits")
+    means: Row = {"rounds": len(releases)}
+    for name in frame.columns:
+        if name in ("study", "series", "round"):
+            continue
+        column = frame[name]
+        if name in summed:
+            means[name] = int(column.sum())
+        elif name.startswith("largest"):
+            means[name] = int(column.max())  # type: ignore[arg-type]
+        else:
+            means[name] = float(column.mean())  # type: ignore[arg-type]
+    return means
+
+
+def _short(fraction: str) -> str:
+    """An exact fraction where it fits into a table."""
+    return fraction if len(fraction) <= 40 else ""
