@@ -66,6 +66,7 @@ def test_every_command_runs_and_prints_what_the_page_shows(page: Path, tmp_path:
             if "varies" in block.remarks:
                 shown, got = without_numbers(shown), without_numbers(got)
             assert squeezed(got) == squeezed(shown), f"{where}\n{got}"
+    names.clear()  # closes what the page left open
 
 
 def run_shell(block: Block, folder: Path, where: str) -> str:
