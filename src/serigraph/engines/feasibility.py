@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +14,31 @@ from serigraph.population import Population
 from serigraph.randomness import Randomness, shuffled
 
 
+@dataclass(frozen=True)
+class Losses:
+    """What suppression took out of a release."""
+
+    values: int  # of people, that are in the table and not in the release
+    people: int  # who have no record for that
+    holders: dict[str, int]  # protected value -> people who are not published as its holders
+
+
 def overfull(
     population: Population, base: NDArray[np.float64], people: int, randomness: Randomness
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The (person, value) pairs to give up where more people hold a value than any grouping of
-    ``people`` bears. Who of the holders loses the value is chosen at random."""
+    """Pairs (person, value) to give up where more people hold a value than any grouping of
+    ``people`` bears. Who of the holders loses the value is chosen at random.
+
+    Classes come first and one at a time, since giving one up takes values and other classes
+    along: ask again until nothing is left to give up.
+    """
     holders = np.bincount(population.held, minlength=len(base))
     person = np.repeat(np.arange(population.size), np.diff(population.held_start))
     persons: list[NDArray[np.int64]] = []
     values: list[NDArray[np.int32]] = []
-    for value in np.flatnonzero(holders * base > people * (1 + 1e-12)).tolist():
+    found = np.flatnonzero(holders * base > people * (1 + 1e-12)).tolist()
+    classes = [value for value in found if population.protected[value].stands_for]
+    for value in classes[:1] or found:
         excess = np.ceil(holders[value] - people / base[value] - 1e-9)
         holding = person[population.held == value]
         chosen = holding[shuffled(len(holding), randomness)[: int(excess)]]
@@ -38,15 +54,33 @@ def named(population: Population, value: NDArray[np.int32]) -> Counter[str]:
     return Counter(population.protected[v].name for v in value.tolist())
 
 
+def losses(before: Population, after: Population) -> Losses:
+    """What is no longer published after suppression; people keep no trace of it themselves."""
+    values = len(before.protected)
+    fewer = np.bincount(before.held, minlength=values) - np.bincount(after.held, minlength=values)
+    return Losses(
+        values=_values_shown(before) - _values_shown(after),
+        people=int(before.present.sum() - after.present.sum()),
+        holders={
+            value.name: number
+            for value, number in zip(before.protected, fewer.tolist(), strict=True)
+            if number
+        },
+    )
+
+
 def refusal(
     population: Population,
     base: NDArray[np.float64],
     people: int,
     suppressed: Mapping[str, int],
-    left_out: int,
+    lost: Losses,
     where: str,
 ) -> Infeasible:
-    """The error for a release that cannot be made without suppression."""
+    """The error for a release that cannot be made without suppression.
+
+    ``suppressed`` counts the pairs that do not fit, by the value or class that is the reason.
+    """
     holders = np.bincount(population.held, minlength=len(base))
     problems = []
     for number, value in enumerate(population.protected):
@@ -66,13 +100,22 @@ def refusal(
     shown = problems[:20]
     if len(problems) > len(shown):
         shown.append(f"and {len(problems) - len(shown):,} more values")
-    total = sum(suppressed.values())
+    is_all = lost.people == int(population.present.sum())
+    allowing = (
+        "suppression would leave nobody to publish"
+        if is_all
+        else f"allow {lost.values:,} suppressions ({lost.people:,} people left out) with "
+        "--allow-suppression"
+    )
     return Infeasible(
         f"{len(problems):,} protected value{'s do' if len(problems) != 1 else ' does'} not fit "
         "under the guarantee",
         where=where,
         remedy="ask for fewer releases (releases, or a smaller factor) or a higher threshold in "
-        "the policy, add a registry, protect fewer values, or allow "
-        f"{total:,} suppressions ({left_out:,} people left out) with --allow-suppression",
+        f"the policy, add a registry, protect fewer values{'; ' if is_all else ', or '}{allowing}",
         problems=shown,
     )
+
+
+def _values_shown(population: Population) -> int:
+    return int(population.values.list.len().sum())

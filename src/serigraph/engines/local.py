@@ -7,9 +7,8 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.engines.feasibility import named, overfull, refusal
+from serigraph.engines.feasibility import losses, named, overfull, refusal
 from serigraph.engines.plan import Made, Plan, Progress, silently
-from serigraph.errors import ImpossibleState
 from serigraph.grouping import Demand, Grouping, excess_pairs, form_groups
 from serigraph.population import History, Population
 from serigraph.randomness import Randomness, shuffled
@@ -25,7 +24,8 @@ def make_release(
     progress: Progress = silently,
 ) -> Made:
     """Make a release in memory; raises `Infeasible` where values do not fit and nobody allowed to
-    suppress them, and `GuaranteeExceeded` where the verifier disagrees."""
+    suppress them, or nothing would be left, and `GuaranteeExceeded` where the verifier
+    disagrees."""
     where = f"release {plan.label}"
     if plan.is_presence_known and not population.present.all():
         # Whoever is known to be absent hides nobody and is exposed to nothing.
@@ -41,8 +41,8 @@ def make_release(
     before = population
     suppressed: Counter[str] = Counter()
     while True:
-        # Where presence is known, whoever loses its record hides the others no more, so that a
-        # value that fitted before may not fit any longer.
+        # Where presence is known, whoever loses its record hides the others no more: a value that
+        # fitted before may not fit any longer.
         people = int(_weight(population, plan).sum())
         person, value = overfull(population, base, people, randomness)
         if len(person) == 0:
@@ -68,11 +68,9 @@ def make_release(
             break
         suppressed.update(named(population, value))
         population = population.without(person, value)
-    dropped = int(before.present.sum() - population.present.sum())
-    if suppressed and not plan.allows_suppression:
-        raise refusal(before, base, before.size, suppressed, dropped, where)
-    if not population.present.any():
-        raise ImpossibleState("suppression left nobody to publish", where=where)
+    lost = losses(before, population)
+    if suppressed and (not plan.allows_suppression or not population.present.any()):
+        raise refusal(before, base, before.size, suppressed, lost, where)
     grouping = _relabelled(grouping, randomness)
     progress("verifying")
     proof = verify(
@@ -96,8 +94,9 @@ def make_release(
         population=population,
         proof=proof,
         tables=tables,
-        suppressed=dict(suppressed),
-        dropped=dropped,
+        suppressed=lost.holders,
+        suppressed_values=lost.values,
+        dropped=lost.people,
         widths={
             domain.name: float(width)
             for domain, width in zip(population.domains, widths, strict=True)

@@ -42,7 +42,8 @@ class Made:
     population: Population  # after suppression
     proof: Proof
     tables: dict[str, pl.DataFrame]
-    suppressed: dict[str, int]  # protected value -> people whose value is not published
+    suppressed: dict[str, int]  # protected value -> people who are not published as its holders
+    suppressed_values: int  # values of people that are in the table and not in the release
     dropped: int  # people who have no record for that
     widths: dict[str, float]  # NCP of each quasi-identifier
 
@@ -64,7 +65,7 @@ class Made:
             "pairs_checked": proof.pairs,
             "pairs_decided_in_fractions": proof.exact_pairs,
             "largest_probability": str(proof.largest),
-            "suppressed_values": sum(self.suppressed.values()),
+            "suppressed_values": self.suppressed_values,
             "people_left_out": self.dropped,
             "normalised_widths": self.widths,
             "mean_normalised_width": float(np.mean(list(self.widths.values()))),
