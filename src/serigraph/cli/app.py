@@ -26,6 +26,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+_INTERRUPTED = 130
+
 for name, module in {
     "init": init,
     "publish": publish,
@@ -59,6 +61,8 @@ def main() -> None:
     except SerigraphError as error:
         complain(error, as_json)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("Interrupted: nothing was published.", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as end:
+        if end.code == _INTERRUPTED:
+            # Typer ends so without a word. The release may be out: that hangs on a single commit.
+            print("Interrupted: 'serigraph status' says which releases are out.", file=sys.stderr)
+        raise
