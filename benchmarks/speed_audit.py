@@ -24,8 +24,8 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from serigraph.audit.from_ledger import evidence_of
-from serigraph.audit.result import Examined, examine
+from serigraph.auditing.from_ledger import evidence_of
+from serigraph.auditing.result import Examined, examine
 from serigraph.ledger import ReleaseDraft, Series
 from serigraph.population import Proof
 

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from serigraph._version import __version__
-from serigraph.cli import export, history, init, publish, status
+from serigraph.cli import audit, export, history, init, publish, report, status, verify
 from serigraph.cli.output import complain
 from serigraph.errors import SerigraphError
 
@@ -33,6 +33,9 @@ for name, module in {
     "publish": publish,
     "status": status,
     "history": history,
+    "audit": audit,
+    "report": report,
+    "verify": verify,
     "export": export,
 }.items():
     app.command(name)(module.command)

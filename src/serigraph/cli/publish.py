@@ -31,7 +31,8 @@ def command(
     as_json: Json = False,
 ) -> None:
     """Publish a table as the next release of a series."""
-    from serigraph.publishing import STAGES, publish
+    from serigraph.publishing import STAGES
+    from serigraph.reporting import publish_with_report as publish
 
     with stages(STAGES) as progress:
         release = publish(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -24,26 +22,13 @@ def write_tables(
                 table.write_parquet(folder / f"{name}.parquet", compression="zstd")
             if "csv" in formats:
                 _flat(table).write_csv(folder / f"{name}.csv")
-    except OSError as error:
+    except (OSError, pl.exceptions.ComputeError) as error:  # the latter is how Parquet fails
         raise StorageError(
             "the tables of the release could not be written",
             where=str(folder),
             remedy="free space on the disk, or see to its permissions, and publish again",
         ) from error
     return dict(tables)
-
-
-def write_json(path: Path, content: Mapping[str, object]) -> None:
-    """Write a JSON file that people can read too."""
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def digests(folder: Path) -> dict[str, str]:
-    """The SHA-256 digest of each file in a folder."""
-    return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.iterdir())
-    }
 
 
 def _flat(table: pl.DataFrame) -> pl.DataFrame:

@@ -11,15 +11,15 @@ from typing import Any
 
 import polars as pl
 
-from serigraph._version import __version__
 from serigraph.engines import Made, Plan, Progress, make_release, silently
 from serigraph.errors import PolicyError
 from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series
 from serigraph.policy import Policy, check_unchanged, read_policy
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
-from serigraph.publishing.files import digests, write_json, write_tables
+from serigraph.publishing.files import write_tables
 from serigraph.publishing.standing import links_so_far
+from serigraph.publishing.unpublished import Documents, Unpublished, without_documents
 from serigraph.randomness import Randomness, SystemRandomness
 from serigraph.recoding.tables import GROUP
 from serigraph.tables import Prepared, ProtectedChoice, prepare, read_table
@@ -53,13 +53,15 @@ def publish(
     wait: float = 0.0,
     progress: Progress = silently,
     randomness: Randomness | None = None,
+    documents: Documents = without_documents,
     published_at: datetime | None = None,
 ) -> Published:
     """Publish a table as the next release of a series.
 
     ``table`` and ``registry`` are paths or data frames (Polars, pandas, Arrow, DuckDB). The label
-    defaults to the file's name, or to ``release-<number>``. Raises `SerigraphError`; then nothing
-    was published and nothing has changed.
+    defaults to the file's name, or to ``release-<number>``. ``documents`` writes further public
+    files into the folder of the release, before it is committed. Raises `SerigraphError`; then
+    nothing was published and nothing has changed.
     """
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     chance = randomness or SystemRandomness()
@@ -95,10 +97,19 @@ def publish(
         write_tables(writer.staging, tables, policy.output.files)
         at = published_at or datetime.now(UTC)
         summary = _summary(made, prepared, strategy, policy)
-        write_json(
-            writer.staging / "certificate.json",
-            _certificate(named, len(writer.releases) + 1, at, policy, strategy, summary)
-            | {"files": digests(writer.staging)},
+        documents(
+            Unpublished(
+                folder=writer.staging,
+                earlier=writer.releases,
+                label=named,
+                published_at=at,
+                policy=policy,
+                strategy=strategy,
+                made=made,
+                history=history,
+                history_ids=population.ids,
+                summary=summary,
+            )
         )
         record = writer.commit(
             made.proof,
@@ -161,26 +172,4 @@ def _summary(
         "form": policy.output.form,
         "method": policy.output.method,
         "strategy": strategy.describe(),
-    }
-
-
-def _certificate(
-    label: str,
-    number: int,
-    at: datetime,
-    policy: Policy,
-    strategy: Strategy,
-    summary: dict[str, object],
-) -> dict[str, object]:
-    """What the public may know of how the release was made; no value's count is in it."""
-    return {
-        "format": 1,
-        "made_by": f"serigraph {__version__}",
-        "release": number,
-        "label": label,
-        "published_at": at.astimezone(UTC).isoformat(timespec="seconds"),
-        "threshold": threshold_text(policy.threshold),
-        "adversary": policy.guarantee.adversary,
-        "strategy": strategy.describe(),
-        "figures": summary,
     }

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from serigraph.audit.agreement import compare_files
-from serigraph.audit.from_ledger import evidence_of
-from serigraph.audit.result import Examined, examine
+from serigraph.auditing.agreement import compare_files
+from serigraph.auditing.from_ledger import evidence_of
+from serigraph.auditing.result import Examined, examine
 from serigraph.errors import SeriesError
 from serigraph.ledger import Series
 from serigraph.privacy.thresholds import parse_threshold

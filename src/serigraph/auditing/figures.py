@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.audit.evidence import Assumption, Evidence
-from serigraph.audit.exact import crossings, largest_probability
+from serigraph.auditing.evidence import Assumption, Evidence
+from serigraph.auditing.exact import crossings, largest_probability
 from serigraph.verification import kernels
 
 BINS = 20  # of the probability, each 0.05 wide
@@ -45,6 +46,7 @@ class Survey:
     """Figures over the series after each release, and where each person ends."""
 
     after: tuple[Figures, ...]
+    touched: tuple[Fraction, ...]  # the largest probability of a pair that each release touches
     largest: NDArray[np.float64]  # of each person
     largest_value: NDArray[np.int64]  # the value that it belongs to
     crossing: NDArray[np.int64]  # first release after which the person exceeds a threshold
@@ -83,7 +85,8 @@ def survey(evidence: Evidence, assumption: Assumption) -> Survey:
     np.add.at(above, crossed[exceeds], 1)
     np.minimum.at(crossing, close[exceeds, 0], crossed[exceeds])
     first_link = _first_links(assumption.group)
-    maxima = _maxima(evidence, assumption, worst, largest, largest_value)
+    touched = _touched(evidence, assumption, worst)
+    maxima = _maxima(evidence, assumption, touched, largest, largest_value)
     after = tuple(
         Figures(
             pairs=int(pairs[: release + 1].sum()),
@@ -97,7 +100,7 @@ def survey(evidence: Evidence, assumption: Assumption) -> Survey:
         )
         for release in range(releases)
     )
-    return Survey(after, largest, largest_value, crossing)
+    return Survey(after, tuple(touched), largest, largest_value, crossing)
 
 
 def localised(evidence: Evidence, assumption: Assumption, release: int) -> Figures:
@@ -169,30 +172,37 @@ def _first_links(group: NDArray[np.int32]) -> NDArray[np.int64]:
     return np.where(is_linked.any(axis=0), is_linked.argmax(axis=0), len(group))
 
 
+def _touched(
+    evidence: Evidence, assumption: Assumption, worst: NDArray[np.int64]
+) -> list[Fraction]:
+    """For each release the pair with the largest float among those that it touches, exactly."""
+    touched = []
+    for release, pair in enumerate(worst):
+        if pair[0] < 0:
+            touched.append(Fraction(0))
+            continue
+        so_far = Assumption(
+            assumption.name, assumption.group[: release + 1], assumption.size, assumption.adds
+        )
+        known = evidence.until(release + 1)
+        touched.append(largest_probability(known, so_far, pair[:1], pair[1:]))
+    return touched
+
+
 def _maxima(
     evidence: Evidence,
     assumption: Assumption,
-    worst: NDArray[np.int64],
+    touched: Sequence[Fraction],
     largest: NDArray[np.float64],
     largest_value: NDArray[np.int64],
 ) -> list[Fraction]:
     """The largest probability after each release.
 
-    For the whole series every person close to the largest float is decided exactly; on the way the
-    pair with the largest float is.
+    For the whole series everybody close to the largest float is decided exactly as well.
     """
-    maxima: list[Fraction] = []
-    reached = Fraction(0)
-    for release, pair in enumerate(worst):
-        if pair[0] >= 0:
-            so_far = Assumption(
-                assumption.name, assumption.group[: release + 1], assumption.size, assumption.adds
-            )
-            known = evidence.until(release + 1)
-            reached = max(reached, largest_probability(known, so_far, pair[:1], pair[1:]))
-        maxima.append(reached)
+    maxima = list(accumulate(touched, max))
     if maxima and largest.any():
         near = np.flatnonzero(largest >= largest.max() - _NEAR)
         exact = largest_probability(evidence, assumption, near, largest_value[near])
-        maxima[-1] = max(reached, exact)
+        maxima[-1] = max(maxima[-1], exact)
     return maxima

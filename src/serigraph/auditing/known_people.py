@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.audit.reading import ReadRelease
+from serigraph.auditing.reading import ReadRelease
 from serigraph.errors import InputRefused, TableError
 from serigraph.policy import Policy
 from serigraph.population import Domain

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.audit.evidence import Assumption, Evidence
+from serigraph.auditing.evidence import Assumption, Evidence
 from serigraph.privacy.breach import boole_bound, breach_probability, is_within_guarantee
 from serigraph.records import Exposure
 
@@ -23,21 +23,32 @@ def histories(
     value: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Size and count of each pair in each release: two arrays [pair, release], 0 where no link."""
-    width = max(len(evidence.values), 1)
-    group_of_entry = np.repeat(np.arange(len(evidence.start) - 1), np.diff(evidence.start))
-    key = group_of_entry * width + evidence.value
     size = np.zeros((len(person), evidence.releases), dtype=np.int64)
     count = np.zeros((len(person), evidence.releases), dtype=np.int64)
-    if not len(key):
+    if not len(evidence.value):
         return size, count
     for release in range(evidence.releases):
         group = assumption.group[release, person].astype(np.int64)
-        wanted = group * width + value
-        entry = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
-        is_linked = (group >= 0) & (key[entry] == wanted)
+        entry = _entries(evidence, group, value)
+        is_linked = (group >= 0) & (entry < evidence.start[group + 1])
+        is_linked &= evidence.value[np.minimum(entry, len(evidence.value) - 1)] == value
         size[is_linked, release] = assumption.size[entry[is_linked]]
         count[is_linked, release] = evidence.count[entry[is_linked]]
     return size, count
+
+
+def _entries(
+    evidence: Evidence, group: NDArray[np.int64], value: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Where each value is, or would be, among the entries of a group: bisection, all at once."""
+    low, high = evidence.start[group].copy(), evidence.start[group + 1].copy()
+    while (low < high).any():
+        middle = (low + high) // 2
+        is_open = low < high
+        is_below = is_open & (evidence.value[np.where(is_open, middle, 0)] < value)
+        low = np.where(is_below, middle + 1, low)
+        high = np.where(is_open & ~is_below, middle, high)
+    return low
 
 
 def crossings(

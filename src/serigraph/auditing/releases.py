@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from serigraph.audit.from_releases import Tolerated, first_choice, gather_evidence, match_release
-from serigraph.audit.known_people import know_people
-from serigraph.audit.reading import read_release
-from serigraph.audit.result import Examined, examine
+from serigraph.auditing.from_releases import Tolerated, first_choice, gather_evidence, match_release
+from serigraph.auditing.known_people import know_people
+from serigraph.auditing.reading import read_release
+from serigraph.auditing.result import Examined, examine
 from serigraph.errors import InputRefused
 from serigraph.policy import Policy, read_policy
 

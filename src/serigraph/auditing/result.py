@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from serigraph.audit.agreement import Agreement
-from serigraph.audit.evidence import (
+from serigraph.auditing.agreement import Agreement
+from serigraph.auditing.evidence import (
     Assumption,
     Evidence,
     as_promised,
@@ -18,8 +18,8 @@ from serigraph.audit.evidence import (
     members_known,
     presence_known,
 )
-from serigraph.audit.exact import exposures, histories, probability
-from serigraph.audit.figures import Figures, Survey, localised, survey
+from serigraph.auditing.exact import exposures, histories, probability
+from serigraph.auditing.figures import Figures, Survey, localised, survey
 from serigraph.records import Exposure
 
 

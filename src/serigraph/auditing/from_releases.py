@@ -20,10 +20,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.audit.evidence import Evidence
-from serigraph.audit.known_people import KnownPeople
-from serigraph.audit.matching import match, read_regions
-from serigraph.audit.reading import ReadRelease
+from serigraph.auditing.evidence import Evidence
+from serigraph.auditing.known_people import KnownPeople
+from serigraph.auditing.matching import match, read_regions
+from serigraph.auditing.reading import ReadRelease
 from serigraph.errors import TableError
 from serigraph.policy import Policy
 from serigraph.tables.protection import ProtectedChoice, choose, holdings

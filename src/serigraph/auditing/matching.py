@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.audit.cells import CellReader
+from serigraph.auditing.cells import CellReader
 from serigraph.population import Domain
 from serigraph.tables.rows import counted, rows_where
 from serigraph.verification import kernels

@@ -1,0 +1,66 @@
+"""The evidence of a release that is verified and not committed yet."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from serigraph.auditing.evidence import Evidence
+from serigraph.population import History, Proof, ProtectedValue
+
+
+def evidence_before_commit(
+    history: History,
+    history_ids: pl.Series,
+    proof: Proof,
+    protected: tuple[ProtectedValue, ...],
+    is_presence_known: bool,
+    most_people: int,
+) -> tuple[Evidence, bool]:
+    """The past and the draft together, for the people of the draft; and whether that is a sample.
+
+    Of more than ``most_people`` members every so many-th is taken: ids say nothing about values.
+    Sizes are those of the policy's adversary; the history does not know of any other.
+    """
+    step = max(1, -(-len(proof.ids) // most_people))
+    chosen = np.arange(0, len(proof.ids), step)
+    ids = proof.ids.gather(chosen)
+    past = history.groups[:, _places(ids, history_ids)]
+    number_of = {value.name: number for number, value in enumerate(protected)}
+    value = np.array([number_of[name] for name in proof.value_name.to_list()], dtype=np.int32)
+    order = np.lexsort((value, proof.value_group))
+    of_entry = proof.value_group[order].astype(np.int64)
+    kept, lengths = np.unique(of_entry, return_counts=True)
+    shown_as = np.full(len(proof.size), -1, dtype=np.int64)
+    first = len(history.size)
+    shown_as[kept] = np.arange(first, first + len(kept))
+    now = shown_as[proof.group[chosen].astype(np.int64)].astype(np.int32)
+    chosen_from = proof.present_size if is_presence_known else proof.size
+    past_size = np.repeat(history.size, np.diff(history.start))
+    size = np.concatenate([past_size, chosen_from[of_entry]])
+    evidence = Evidence(
+        ids=ids,
+        labels=tuple(str(number + 1) for number in range(len(history.groups) + 1)),
+        members=(len(ids),) * (len(history.groups) + 1),
+        values=tuple(each.name for each in protected),
+        thresholds=tuple(each.threshold for each in protected),
+        group=np.concatenate([past, now[None, :]]),
+        present=np.ones((len(past) + 1, len(ids)), dtype=np.bool_),
+        # Past groups are numbered release by release, but where each release begins is not kept:
+        # only figures over the series may be computed from this.
+        first_group=np.concatenate([np.full(len(past) + 1, first), [first + len(kept)]]),
+        start=np.concatenate([history.start, history.start[-1] + np.cumsum(lengths)]),
+        value=np.concatenate([history.value, value[order]]),
+        count=np.concatenate([history.count, proof.value_count[order]]),
+        size=size,
+        present_size=size,
+    )
+    return evidence, step > 1
+
+
+def _places(ids: pl.Series, among: pl.Series) -> NDArray[np.int64]:
+    numbered = pl.DataFrame({"id": among}).with_row_index("place")
+    asked = pl.DataFrame({"id": ids})
+    found = asked.join(numbered, on="id", how="left", maintain_order="left")["place"]
+    return found.cast(pl.Int64).to_numpy()

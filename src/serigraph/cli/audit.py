@@ -1,0 +1,181 @@
+"""``serigraph audit``"""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from serigraph.cli.output import Json, print_json, say, stages
+from serigraph.errors import GuaranteeExceeded, InputRefused, LedgerDamaged, StorageError
+
+if TYPE_CHECKING:
+    from serigraph.auditing import Audit, Examined, Figures
+
+_Tolerated = Literal["overlaps", "missing-people", "empty-regions"]
+
+
+def command(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(help="Folder of a series; with --releases, the releases in their order."),
+    ],
+    releases: Annotated[
+        bool,
+        typer.Option("--releases", help="The paths are releases that any tool made."),
+    ] = False,
+    policy: Annotated[Path | None, typer.Option(help="With --releases: the policy file.")] = None,
+    raw: Annotated[
+        list[Path] | None,
+        typer.Option(help="With --releases: the table of each release, in order; repeat it."),
+    ] = None,
+    registry: Annotated[
+        Path | None, typer.Option(help="With --releases: the population list.")
+    ] = None,
+    tolerate: Annotated[
+        list[_Tolerated] | None,
+        typer.Option(help="With --releases: accept this misfit, and note it; repeat it."),
+    ] = None,
+    known_members: Annotated[
+        int, typer.Option(min=0, help="Members of each group that the adversary knows.")
+    ] = 1,
+    worst: Annotated[int, typer.Option(min=0, help="How many worst cases to show.")] = 10,
+    pseudonyms: Annotated[
+        Path | None,
+        typer.Option(help="Write who the pseudonyms are; keep the file as safe as the data."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Recompute every probability, of a series or of releases that other tools made.
+
+    Ends with 4 if a threshold is exceeded, with 6 if files and ledger disagree.
+    """
+    if releases:
+        found = _of_releases(paths, policy, raw, registry, tolerate, known_members, worst)
+    else:
+        found = _of_series(paths, known_members, worst)
+    if pseudonyms is not None:
+        _write_pseudonyms(pseudonyms, found.pseudonyms)
+    audit = found.audit
+    if as_json:
+        print_json(
+            {"within_threshold": audit.is_within, "files_agree": audit.files_agree, "audit": audit}
+        )
+    else:
+        _tell(audit)
+    if not audit.files_agree:
+        raise typer.Exit(LedgerDamaged.exit_code)
+    if not audit.is_within:
+        raise typer.Exit(GuaranteeExceeded.exit_code)
+
+
+def _of_series(paths: list[Path], known_members: int, worst: int) -> Examined:
+    from serigraph.auditing import SERIES_STAGES, audit_series
+
+    if len(paths) != 1:
+        raise InputRefused(
+            f"one series is audited at a time, not {len(paths)}",
+            remedy="give the folder of a series; for releases of other tools add --releases",
+        )
+    with stages(SERIES_STAGES) as progress:
+        return audit_series(paths[0], known_members=known_members, worst=worst, progress=progress)
+
+
+def _of_releases(
+    paths: list[Path],
+    policy: Path | None,
+    raw: list[Path] | None,
+    registry: Path | None,
+    tolerate: list[_Tolerated] | None,
+    known_members: int,
+    worst: int,
+) -> Examined:
+    from serigraph.auditing import RELEASES_STAGES, audit_releases
+
+    if policy is None:
+        raise InputRefused(
+            "releases are audited against a policy",
+            remedy="say with --policy what the columns are and what is protected",
+        )
+    with stages(RELEASES_STAGES) as progress:
+        return audit_releases(
+            paths,
+            policy,
+            raw=raw or (),
+            registry=registry,
+            tolerate=tolerate or (),
+            known_members=known_members,
+            worst=worst,
+            progress=progress,
+        )
+
+
+def _tell(audit: Audit) -> None:
+    say(f"{audit.people:,} people, {len(audit.releases)} releases, threshold {audit.threshold}")
+    say(f"  {'release':<24} {'alone':>8} {'mean':>8}   {'so far':>8} {'mean':>8} {'above':>18}")
+    for each in audit.releases:
+        so_far = each.so_far
+        say(
+            f"  {each.label[:24]:<24} {float(each.localised.largest):>8.4f} "
+            f"{each.localised.mean:>8.4f}   {float(so_far.largest):>8.4f} {so_far.mean:>8.4f} "
+            f"{so_far.people_above:>11,} people"
+        )
+    whole = audit.over_all
+    say(
+        f"Over all releases: largest probability {_shown(whole)}, mean {whole.mean:.4f}; "
+        f"{whole.pairs_above:,} of {whole.pairs:,} pairs and {whole.people_above:,} of "
+        f"{audit.people:,} people above the threshold"
+    )
+    say("Pairs by probability:")
+    most = max(whole.by_probability)
+    for number, pairs in enumerate(whole.by_probability):
+        if pairs:
+            bar = "#" * max(1, round(40 * pairs / most))
+            say(f"  {number / 20:.2f} to {(number + 1) / 20:.2f}  {pairs:>12,}  {bar}")
+    say("Under assumptions that the promise does not make:")
+    for other in audit.assumptions:
+        figures = other.figures
+        say(
+            f"  {other.name:<32} largest {float(figures.largest):.4f}, mean {figures.mean:.4f}, "
+            f"{figures.people_above:,} people above"
+        )
+    if audit.worst:
+        say("Worst cases (pseudonyms are new in every audit):")
+        for case in audit.worst:
+            groups = ", ".join(f"{each.count}/{each.size}" for each in case.exposures)
+            say(f"  {case.pseudonym}  {float(case.probability):.4f}  {case.value}: {groups}")
+    for note in audit.notes:
+        say(f"note: {note}")
+    for agreement in audit.agreement:
+        for difference in agreement.differences:
+            say(f"DISAGREEMENT in release {agreement.label}: {difference}")
+    if audit.agreement and audit.files_agree:
+        say("The published files and the ledger agree, group by group.")
+    say("The promise holds." if audit.is_within else "The promise is BROKEN.")
+
+
+def _shown(figures: Figures) -> str:
+    text = str(figures.largest)
+    return f"{float(figures.largest):.4f}" + (f" ({text})" if len(text) <= 12 else "")
+
+
+def _write_pseudonyms(path: Path, pseudonyms: dict[str, str | int]) -> None:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise InputRefused(
+            "there is a file at this path already", where=str(path), remedy="give another path"
+        ) from None
+    except OSError as error:
+        raise StorageError(
+            f"the pseudonyms cannot be written ({error.strerror})",
+            where=str(path),
+            remedy="give a path that you may write",
+        ) from None
+    with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["pseudonym", "id"])
+        writer.writerows(pseudonyms.items())

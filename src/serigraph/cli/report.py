@@ -1,0 +1,41 @@
+"""``serigraph report``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from serigraph.cli.output import Json, print_json, say, stages
+
+
+def command(
+    series: Annotated[Path, typer.Argument(help="Folder of the series.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the files; else 'report' in the series.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Audit a series and write its report and its certificate."""
+    from serigraph.auditing import SERIES_STAGES
+    from serigraph.reporting import report_series
+
+    with stages(SERIES_STAGES) as progress:
+        made = report_series(series, out, progress=progress)
+    if as_json:
+        print_json(
+            {
+                "report": made.report,
+                "certificate": made.certificate,
+                "largest_probability": made.audit.over_all.largest,
+                "threshold": made.audit.threshold,
+            }
+        )
+        return
+    say(
+        f"The promise holds over {len(made.audit.releases)} releases: largest probability "
+        f"{float(made.audit.over_all.largest):.4f}, threshold {made.audit.threshold}"
+    )
+    say(f"  {made.report}")
+    say(f"  {made.certificate}")

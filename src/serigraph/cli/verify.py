@@ -1,0 +1,47 @@
+"""``serigraph verify``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from serigraph.cli.output import Json, print_json, say
+
+
+def command(
+    certificate: Annotated[Path, typer.Argument(help="The certificate.json of a release.")],
+    series: Annotated[
+        Path | None, typer.Option(help="Folder of the series, if the certificate is not in it.")
+    ] = None,
+    files_only: Annotated[
+        bool,
+        typer.Option("--files-only", help="Check the files alone: for whoever has no ledger."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Check a certificate: the digests of the files, the ledger, and the guarantee."""
+    from serigraph.reporting import verify_certificate
+
+    found = verify_certificate(certificate, series=series, files_only=files_only)
+    if as_json:
+        print_json(
+            {
+                "release": found.certificate.release,
+                "label": found.certificate.label,
+                "checks": found.checks,
+                "largest_probability": found.largest,
+                "threshold": found.certificate.threshold,
+            }
+        )
+        return
+    for check in found.checks:
+        say(f"  {check}")
+    if found.largest is None:
+        say("The files are genuine. The guarantee was not recomputed: that needs the series.")
+    else:
+        say(
+            f"The certificate is true: largest probability {float(found.largest):.4f}, threshold "
+            f"{found.certificate.threshold}"
+        )

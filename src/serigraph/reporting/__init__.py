@@ -1,0 +1,17 @@
+"""Documents: the report and the certificate of releases and of series, and their verification."""
+
+from serigraph.reporting.certificate import Certificate, read_certificate
+from serigraph.reporting.documents import publish_with_report, write_documents
+from serigraph.reporting.series_report import SeriesReport, report_series
+from serigraph.reporting.verifying import Verified, verify_certificate
+
+__all__ = [
+    "Certificate",
+    "SeriesReport",
+    "Verified",
+    "publish_with_report",
+    "read_certificate",
+    "report_series",
+    "verify_certificate",
+    "write_documents",
+]

@@ -1,0 +1,113 @@
+"""The certificate: what a release says about itself, for machines; and its JSON schema.
+
+It holds figures about the release as a whole. It has no count of a single value and no id.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from serigraph.errors import InputRefused, StorageError
+
+FORMAT = 1
+NAME = "certificate.json"
+SCHEMA = "certificate.schema.json"
+
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Exact = Annotated[str, Field(pattern="^[0-9]+(/[0-9]+)?$", description="An exact number: 7/16")]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Guaranteed(_Part):
+    """What was found when the release was verified; `serigraph verify` computes it again."""
+
+    largest_probability: Exact = Field(
+        description="The largest probability, over all releases up to this one, of any link of a "
+        "person to a protected value that this release touches."
+    )
+    pairs: int = Field(ge=0, description="Pairs of a person and a value that it touches.")
+    pairs_above_threshold: Literal[0] = 0
+
+
+class Certificate(_Part):
+    """The certificate of a release, or of a series up to its latest release."""
+
+    format: Literal[1] = 1
+    kind: Literal["release", "series"]
+    made_by: str
+    release: int = Field(ge=1, description="The number of the release; of a series, its latest.")
+    label: str
+    published_at: str = Field(description="ISO 8601, UTC")
+    follows: Digest | Literal[""] = Field(
+        description="The ledger's chain digest before this release, empty for the first one; of a "
+        "series, the chain digest of its latest release."
+    )
+    threshold: Exact
+    adversary: Literal["presence unknown", "presence known"]
+    strategy: str
+    policy: dict[str, Any] = Field(description="What cannot change while the series goes on.")
+    guarantee: Guaranteed
+    figures: dict[str, Any] = Field(description="Counts and figures of the release.")
+    files: dict[str, Digest] = Field(
+        description="SHA-256 of every other file: of a release, beside the certificate; of a "
+        "series, below the folder releases."
+    )
+
+    def to_text(self) -> str:
+        """The certificate as it is written: JSON that people can read too."""
+        return json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
+
+
+def read_certificate(path: Path) -> Certificate:
+    """Read and check a certificate; ``InputRefused`` says where it does not fit the schema."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise _refused(path, "it is not text", []) from None
+    except FileNotFoundError:
+        raise InputRefused(
+            "there is no such certificate", where=str(path), remedy="check the path"
+        ) from None
+    except OSError as error:
+        raise StorageError(
+            f"the certificate cannot be read ({error.strerror})",
+            where=str(path),
+            remedy="give the path of a file that you may read",
+        ) from None
+    try:
+        return Certificate.model_validate_json(text)
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(map(str, each['loc'])) or 'the file'}: {each['msg']}"
+            for each in error.errors()
+        ]
+        raise _refused(path, "it does not fit the schema", problems) from None
+
+
+def schema_text() -> str:
+    """The JSON schema that the models stand for; the package ships it as a file."""
+    schema = Certificate.model_json_schema()
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def shipped_schema() -> str:
+    """The JSON schema as published with this version."""
+    return resources.files("serigraph.reporting").joinpath(SCHEMA).read_text(encoding="utf-8")
+
+
+def _refused(path: Path, what: str, problems: list[str]) -> InputRefused:
+    return InputRefused(
+        f"this is no certificate of a release: {what}",
+        where=str(path),
+        remedy="give the certificate.json of a release, as it was published",
+        problems=problems,
+    )

@@ -1,0 +1,193 @@
+"""Checking a certificate: digests of the files, the ledger's record of them, and the guarantee."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from serigraph.auditing.agreement import compare_files
+from serigraph.auditing.evidence import as_promised
+from serigraph.auditing.figures import localised, survey
+from serigraph.auditing.from_ledger import evidence_of
+from serigraph.errors import GuaranteeExceeded, InputRefused, LedgerDamaged, SeriesNotFound
+from serigraph.ledger import ReleaseRecord, Series
+from serigraph.reporting.certificate import NAME, Certificate, read_certificate
+
+_CLOSE = 1e-9  # both sides are exact for the pair that floats found largest; ties may differ
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was checked, in words, and what the guarantee came to when it was recomputed.
+
+    ``largest`` is None where only the files were checked.
+    """
+
+    certificate: Certificate
+    checks: tuple[str, ...]
+    largest: Fraction | None
+
+
+def verify_certificate(
+    path: str | os.PathLike[str],
+    *,
+    series: str | os.PathLike[str] | None = None,
+    files_only: bool = False,
+) -> Verified:
+    """Check that a certificate is true.
+
+    The files are looked for beside the certificate of a release, and in the series for that of a
+    series. The series is the one that the certificate lies in, unless it is named; without one
+    (``files_only``) the digests of the files are all that can be checked.
+    Raises ``LedgerDamaged`` where something differs, ``GuaranteeExceeded`` where the promise does
+    not hold, ``InputRefused`` for what is no certificate, ``SeriesNotFound``.
+    """
+    given = Path(path).absolute()
+    certificate = read_certificate(given)
+    checks: list[str] = []
+    opened = None if files_only else _series(given, certificate, series)
+    if certificate.kind == "release":
+        _check_files(given.parent, certificate)
+    elif opened is not None:
+        _check_files(opened.path / "releases", certificate)
+    else:
+        raise InputRefused(
+            "the files of a series are checked together with the series only",
+            where=str(given),
+            remedy="leave out --files-only, or give the certificate of a release",
+        )
+    checks.append(f"{len(certificate.files):,} files are what the certificate says")
+    if opened is None:
+        return Verified(certificate, tuple(checks), None)
+    releases = opened.releases()
+    record = _record(releases, certificate)
+    if certificate.kind == "release":
+        _check_own_digest(given, record)
+    checks.append(f"the ledger has this as release {record.number}, {record.label}")
+    concerned = [record] if certificate.kind == "release" else releases[: record.number]
+    for each in concerned:
+        agreement = compare_files(opened, each)
+        if not agreement.agrees:
+            raise LedgerDamaged(
+                "the published files and the ledger disagree: " + "; ".join(agreement.differences),
+                where=f"releases/{each.label}",
+                remedy="restore the series from a backup",
+            )
+    checks.append("the published groups are those of the ledger")
+    largest = _check_guarantee(opened, releases[: record.number], certificate)
+    checks.append("the guarantee was recomputed from the ledger, and holds")
+    return Verified(certificate, tuple(checks), largest)
+
+
+def _series(given: Path, certificate: Certificate, named: str | os.PathLike[str] | None) -> Series:
+    if named is not None:
+        return Series.open(Path(named))
+    above = given.parent.parent
+    nearby = above.parent if certificate.kind == "release" else above
+    try:
+        return Series.open(nearby)
+    except SeriesNotFound:
+        raise SeriesNotFound(
+            "the certificate does not lie in a series, and the guarantee needs its ledger",
+            where=str(given),
+            remedy="name the series with --series, or check the files alone with --files-only",
+        ) from None
+
+
+def _check_files(folder: Path, certificate: Certificate) -> None:
+    for name, expected in certificate.files.items():
+        path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise InputRefused(
+                "the certificate names a file outside of the release",
+                where=str(folder),
+                remedy="give the certificate as it was published",
+            )
+        if not path.is_file():
+            raise LedgerDamaged(
+                "a file of the release is missing",
+                where=str(path),
+                remedy="get the release again from its publisher",
+            )
+        with path.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != expected:
+                raise LedgerDamaged(
+                    "a file of the release was changed",
+                    where=str(path),
+                    remedy="get the release again from its publisher",
+                )
+
+
+def _record(releases: tuple[ReleaseRecord, ...], certificate: Certificate) -> ReleaseRecord:
+    number = certificate.release
+    record = releases[number - 1] if number <= len(releases) else None
+    if record is None or record.label != certificate.label:
+        raise LedgerDamaged(
+            "the ledger does not know this release",
+            where=f"release {number}, {certificate.label}",
+            remedy="name the series that the certificate belongs to",
+        )
+    if certificate.kind == "series":
+        chain = record.chain
+    else:
+        chain = releases[number - 2].chain if number > 1 else ""
+    said = {
+        "follows": (certificate.follows, chain),
+        "published_at": (certificate.published_at, record.published_at),
+        "threshold": (Fraction(certificate.threshold), Fraction(record.threshold)),
+        "adversary": (certificate.adversary, record.adversary),
+        "strategy": (certificate.strategy, record.strategy),
+        "policy": (certificate.policy, record.policy),
+    }
+    differing = [name for name, (claimed, known) in said.items() if claimed != known]
+    if differing:
+        raise LedgerDamaged(
+            f"the certificate says something else than the ledger: {', '.join(differing)}",
+            where=f"release {number}, {certificate.label}",
+            remedy="name the series that the certificate belongs to, or restore the certificate",
+        )
+    return record
+
+
+def _check_own_digest(given: Path, record: ReleaseRecord) -> None:
+    digest = hashlib.sha256(given.read_bytes()).hexdigest()
+    if digest not in (file.sha256 for file in record.files if file.name == NAME):
+        raise LedgerDamaged(
+            "the certificate was changed after it was published",
+            where=str(given),
+            remedy="restore it, or get it again from its publisher",
+        )
+
+
+def _check_guarantee(
+    series: Series, releases: tuple[ReleaseRecord, ...], certificate: Certificate
+) -> Fraction:
+    """Recompute the probabilities of the series up to the release of the certificate."""
+    evidence = evidence_of(series, releases)
+    promised = as_promised(evidence)
+    whole = survey(evidence, promised)
+    over_all = whole.after[-1]
+    if not over_all.is_within:
+        raise GuaranteeExceeded(
+            f"{over_all.pairs_above:,} pairs are above their threshold",
+            where=str(series.path),
+            remedy="run 'serigraph audit' to see since when",
+        )
+    if certificate.kind == "series":
+        pairs, largest = over_all.pairs, over_all.largest
+    else:
+        pairs = localised(evidence, promised, len(releases) - 1).pairs
+        largest = whole.touched[-1]
+    claimed = certificate.guarantee
+    gap = abs(float(Fraction(claimed.largest_probability) - largest))
+    if claimed.pairs != pairs or gap > _CLOSE:
+        raise LedgerDamaged(
+            f"the certificate claims {claimed.largest_probability} as the largest probability of "
+            f"{claimed.pairs:,} pairs, the ledger gives {largest} of {pairs:,}",
+            where=f"release {certificate.release}, {certificate.label}",
+            remedy="restore the certificate, or the series",
+        )
+    return largest
