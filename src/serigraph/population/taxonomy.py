@@ -40,7 +40,8 @@ class Taxonomy:
             for depth in range(1, len(path)):
                 children.setdefault(path[:depth], {})[path[: depth + 1]] = None
         leaves: list[tuple[str, ...]] = []
-        stack: list[tuple[str, ...]] = list(dict.fromkeys((row[-1],) for row in rows))[::-1]
+        roots: dict[tuple[str, ...], None] = {(row[-1],): None for row in rows}
+        stack = list(roots)[::-1]
         while stack:
             node = stack.pop()
             below = children.get(node)

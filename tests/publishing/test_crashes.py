@@ -1,0 +1,104 @@
+"""Killed at any point, the release is whole or not there at all, and a retry is harmless."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import serigraph
+from publishing import dying
+from publishing.clinic import Clinic, clinic, new_series, policy_text
+from publishing.series_digest import digest_of_series
+from serigraph.cli.app import app
+from serigraph.errors import AlreadyPublished
+from serigraph.ledger import Series
+
+SEED = 17
+
+
+@pytest.fixture(scope="module")
+def hospital(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A series with one release, and the file of the second."""
+    folder = tmp_path_factory.mktemp("template")
+    made: Clinic = clinic(releases=2, people=120, registered=300, seed=12, protected_share=0.08)
+    series = new_series(folder / "clinic", policy_text())
+    serigraph.publish(made.tables[0], series, label="first")
+    made.tables[1].write_parquet(folder / "second.parquet")
+    return series.path, folder / "second.parquet"
+
+
+def check_recovered(path: Path, table: Path, before: dict[str, str]) -> bool:
+    """Run the next command, and see a whole series; returns whether the release is out."""
+    shown = CliRunner().invoke(app, ["status", str(path), "--json"])
+    assert shown.exit_code == 0
+    labels = [release["label"] for release in json.loads(shown.stdout)["releases"]]
+    is_out = labels == ["first", "second"]
+    assert is_out or labels == ["first"]
+    series = Series.open(path)
+    series.check()
+    assert not list((path / "staging").iterdir())
+    if is_out:
+        with pytest.raises(AlreadyPublished, match="nothing is left to do"):
+            serigraph.publish(table, path)
+    else:
+        assert digest_of_series(path) == before
+        serigraph.publish(table, path)
+        series.check()
+    assert [release.label for release in series.releases()] == ["first", "second"]
+    names = {each.name for each in (path / "releases" / "second").iterdir()}
+    assert {"table.csv", "table.parquet"} <= names
+    return is_out
+
+
+def test_killed_at_every_state_of_the_disk(hospital: tuple[Path, Path], tmp_path: Path) -> None:
+    template, table = hospital
+    before = digest_of_series(template)
+    answer = tmp_path / "points.json"
+    whole = shutil.copytree(template, tmp_path / "whole")
+    assert dying.run_to_the_end(dying.list_points, whole, table, answer) == 0
+    points = json.loads(answer.read_text())
+    assert len(points) > 10
+    outcomes = []
+    for point in points:
+        copy = shutil.copytree(template, tmp_path / f"at-{point}")
+        killed = dying.run_to_the_end(dying.publish_and_die, copy, table, point)
+        assert killed == -signal.SIGKILL
+        outcomes.append(check_recovered(copy, table, before))
+        shutil.rmtree(copy)
+    assert set(outcomes) == {False, True}
+    assert outcomes == sorted(outcomes)  # once it is committed it stays
+
+
+def test_a_real_process_killed_at_random(hospital: tuple[Path, Path], tmp_path: Path) -> None:
+    template, table = hospital
+    before = digest_of_series(template)
+    draw = random.Random(SEED)
+    for number in range(6):
+        copy = shutil.copytree(template, tmp_path / f"{number}")
+        process = dying.command("publish", table, "--series", copy)
+        dying.wait_for(lambda: any((copy / "staging").iterdir()) or process.poll() is not None)  # noqa: B023
+        time.sleep(draw.uniform(0, 0.6))
+        process.kill()
+        process.communicate()
+        check_recovered(copy, table, before)
+
+
+def test_interrupted_by_the_user(hospital: tuple[Path, Path], tmp_path: Path) -> None:
+    template, table = hospital
+    path = shutil.copytree(template, tmp_path / "clinic")
+    before = digest_of_series(path)
+    process = dying.held_up(tmp_path, "publish", table, "--series", path)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=dying.PATIENCE)
+    assert process.returncode == 130
+    assert out == ""
+    assert err.startswith("Interrupted: ")
+    assert digest_of_series(path) == before
+    assert check_recovered(path, table, before) is False
