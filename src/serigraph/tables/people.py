@@ -53,10 +53,17 @@ def _read(column: pl.Series, kind: str, policy: Policy) -> Read:
     return read_text(column, policy.reading)
 
 
+def has_repeats(ids: pl.Series) -> bool:
+    """Whether somebody has several rows."""
+    if ids.is_sorted():
+        return bool((ids == ids.shift(1)).any())
+    return ids.n_unique() < len(ids)
+
+
 def repeated_people(ids: pl.Series, source: str, policy: Policy) -> list[str]:
     """That people have several rows, where the policy allows only one."""
     form = policy.sensitive.form
-    if form == "rows":
+    if form == "rows" or not has_repeats(ids):
         return []
     repeated = ids.is_duplicated() & ids.is_not_null()
     if not repeated.any():
@@ -71,7 +78,7 @@ def repeated_people(ids: pl.Series, source: str, policy: Policy) -> list[str]:
 
 def contradicting_rows(ids: pl.Series, columns: dict[str, pl.Series], source: str) -> list[str]:
     """That the rows of one person disagree about a quasi-identifier."""
-    if not ids.is_duplicated().any():
+    if not has_repeats(ids):
         return []
     problems = []
     for name, column in columns.items():
@@ -94,6 +101,7 @@ def one_row_a_person(ids: pl.Series, columns: dict[str, pl.Series]) -> pl.DataFr
     frame = pl.DataFrame(
         {ID: ids, **{column_name(i): column for i, column in enumerate(columns.values())}}
     )
-    if ids.is_duplicated().any():
-        frame = frame.unique(ID, keep="first")
-    return frame.sort(ID)
+    frame = frame.sort(ID, maintain_order=True)
+    return (
+        frame.filter(frame[ID].ne_missing(frame[ID].shift(1))) if has_repeats(frame[ID]) else frame
+    )

@@ -83,24 +83,28 @@ class Holdings:
 
 def holdings(policy: Policy, choice: ProtectedChoice, value_sets: pl.Series) -> Holdings:
     """Who holds which protected value or class, from the value set of each person."""
-    everyone = pl.int_range(len(value_sets), dtype=pl.UInt32, eager=True)
-    pairs = (
-        pl.DataFrame({"person": everyone, "value": value_sets})
-        .filter(pl.col("value").list.len() > 0)
-        .explode("value")
-    )
-    counted_as = _counted_as(policy, choice, pairs["value"].unique())
+    lengths = value_sets.list.len().fill_null(0).to_numpy()
+    flat = value_sets.filter(value_sets.list.len() > 0).explode()
+    distinct = flat.unique().sort()
+    counted_as = _counted_as(policy, choice, distinct)
     names = counted_as["name"].unique().sort()
-    numbered = counted_as.with_columns(
-        index=pl.col("name").cast(pl.Enum(names)).to_physical().cast(pl.Int32)
-    )
-    held = (
-        pairs.join(numbered, on="value", how="inner")
-        .select("person", "index")
-        .unique()
-        .sort("person", "index")
-    )
-    per_person = np.bincount(held["person"].to_numpy(), minlength=len(value_sets))
+    # Everybody's values as codes, and for each code the protected names that it counts as.
+    codes = flat.cast(pl.Enum(distinct)).to_physical().to_numpy()
+    person = np.repeat(np.arange(len(value_sets)), lengths)
+    value_code = np.searchsorted(distinct.to_numpy(), counted_as["value"].to_numpy())
+    name_code = np.searchsorted(names.to_numpy(), counted_as["name"].to_numpy())
+    itself = counted_as["value"].eq(counted_as["name"]).to_numpy()
+    stands_for = np.full(len(distinct), -1, dtype=np.int32)
+    stands_for[value_code[itself]] = name_code[itself]
+    index = stands_for[codes]
+    held_by, held = person[index >= 0], index[index >= 0]
+    if not itself.all():
+        extra = [
+            np.stack([person[codes == value], np.full((codes == value).sum(), name)])
+            for value, name in zip(value_code[~itself], name_code[~itself], strict=True)
+        ]
+        pairs = np.concatenate([np.stack([held_by, held]), *extra], axis=1)
+        held_by, held = np.unique(pairs, axis=1)
     return Holdings(
         protected=tuple(
             ProtectedValue(
@@ -108,8 +112,10 @@ def holdings(policy: Policy, choice: ProtectedChoice, value_sets: pl.Series) -> 
             )
             for name in names
         ),
-        start=np.concatenate([[0], np.cumsum(per_person)]).astype(np.int64),
-        held=held["index"].to_numpy().astype(np.int32),
+        start=np.concatenate(
+            [[0], np.cumsum(np.bincount(held_by, minlength=len(value_sets)))]
+        ).astype(np.int64),
+        held=held.astype(np.int32),
     )
 
 
