@@ -9,11 +9,10 @@ from pathlib import Path
 
 import polars as pl
 
-import serigraph
 from publishing import oracle
 from publishing.clinic import COMMON, ZIP_TAXONOMY
 from serigraph.ledger import Series
-from serigraph.publishing import Published
+from serigraph.publishing import Published, publish
 from serigraph.randomness import SeededRandomness
 
 
@@ -58,7 +57,7 @@ def publish_all(
 ) -> list[Published]:
     """Publish the tables as r00, r01, ... with repeatable choices."""
     return [
-        serigraph.publish(
+        publish(
             table,
             series,
             registry=registry,

@@ -13,7 +13,7 @@ import polars as pl
 
 from serigraph.engines import Made, Plan, Progress, make_release, silently
 from serigraph.errors import PolicyError
-from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series
+from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series, storage_errors
 from serigraph.policy import Policy, check_unchanged, read_policy
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
@@ -97,20 +97,21 @@ def publish(
         write_tables(writer.staging, tables, policy.output.files)
         at = published_at or datetime.now(UTC)
         summary = _summary(made, prepared, strategy, policy)
-        documents(
-            Unpublished(
-                folder=writer.staging,
-                earlier=writer.releases,
-                label=named,
-                published_at=at,
-                policy=policy,
-                strategy=strategy,
-                made=made,
-                history=history,
-                history_ids=population.ids,
-                summary=summary,
+        with storage_errors(writer.staging):
+            documents(
+                Unpublished(
+                    folder=writer.staging,
+                    earlier=writer.releases,
+                    label=named,
+                    published_at=at,
+                    policy=policy,
+                    strategy=strategy,
+                    made=made,
+                    history=history,
+                    history_ids=population.ids,
+                    summary=summary,
+                )
             )
-        )
         record = writer.commit(
             made.proof,
             ReleaseDraft(
