@@ -60,7 +60,7 @@ def in_threads(
     threads = os.cpu_count() or 1
     if len(cells) < 2 * threads:
         return work(scratch(values), cells)
-    parts = np.array_split(cells, 4 * threads)
+    parts = np.array_split(cells, min(4 * threads, len(cells)))  # none of them empty
     with ThreadPoolExecutor(threads) as pool:
         return np.concatenate(list(pool.map(lambda part: work(scratch(values), part), parts)))
 
