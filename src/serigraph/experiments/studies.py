@@ -92,7 +92,9 @@ def baseline_settings(simulation: Simulation) -> list[Setting]:
         replace(usual, name="Anatomy, l-diverse in each release", way="anatomy"),
         replace(usual, name="m-invariance", way="m-invariance"),
         replace(usual, name="Serigraph, constant, generalised"),
-        replace(usual, name="Serigraph, constant, bucketised", form="bucketised"),
+        replace(
+            usual, name="Serigraph, constant, bucketised", form="bucketised", method="top-down"
+        ),
         replace(usual, name="Serigraph, geometric, generalised", strategy=geometric(2)),
         replace(usual, name="Serigraph, constant, presence known", has_registry=False),
     ]

@@ -1,0 +1,112 @@
+"""Which strategy to choose when, read off the comparison of strategies."""
+
+from __future__ import annotations
+
+import polars as pl
+
+CONSTANT, GEOMETRIC = "constant, re-planned", "geometric, re-planned"
+OPTIMAL, LEARNED = "optimal for the rate, re-planned", "optimal, learned"
+RE_PLANNED = {
+    "constant, as planned": CONSTANT,
+    "geometric, as planned": GEOMETRIC,
+    "optimal for the rate, as planned": OPTIMAL,
+}
+
+
+def advice(strategies: pl.DataFrame) -> list[str]:
+    """Sentences for a publisher; every figure in them is from the table."""
+    size = {(row["return_rate"], row["strategy"]): row for row in strategies.to_dicts()}
+    rates = sorted({rate for rate, _ in size})
+    return [
+        _geometric(size, rates),
+        _constant(size, rates),
+        _optimal(size, rates),
+        _learned(size, rates),
+        _replanning(size, rates),
+    ]
+
+
+_Sizes = dict[tuple[float, str], dict[str, float]]
+
+
+def _geometric(size: _Sizes, rates: list[float]) -> str:
+    good = [
+        rate
+        for rate in rates
+        if size[rate, GEOMETRIC]["mean_size"] < size[rate, CONSTANT]["mean_size"]
+        and size[rate, GEOMETRIC]["suppressed_share"] == 0
+    ]
+    if not good:
+        return "Geometric: at none of these rates were its groups smaller without suppression."
+    rate = good[-1]
+    return (
+        f"Geometric (factor 2): choose it where few come back. Up to a return rate of {rate:.0%} "
+        f"its groups were smaller than the constant ratio's (at {rate:.0%} they had "
+        f"{size[rate, GEOMETRIC]['mean_size']:.1f} people on average, and "
+        f"{size[rate, CONSTANT]['mean_size']:.1f} with the constant ratio), "
+        "nothing had to be suppressed; and it needs no end of the series."
+    )
+
+
+def _constant(size: _Sizes, rates: list[float]) -> str:
+    broken = [rate for rate in rates if size[rate, GEOMETRIC]["suppressed_share"] > 0]
+    suppressed = [rate for rate in rates if size[rate, CONSTANT]["suppressed_share"] > 0]
+    smallest = min(size[rate, CONSTANT]["mean_size"] for rate in rates)
+    largest = max(size[rate, CONSTANT]["mean_size"] for rate in rates)
+    text = (
+        "Constant: choose it where most come back and the number of releases is known. Its groups "
+        f"had {smallest:.1f} to {largest:.1f} people at all rates"
+    )
+    text += (
+        ", and nothing was suppressed"
+        if not suppressed
+        else f", with suppression at {', '.join(f'{rate:.0%}' for rate in suppressed)}"
+    )
+    if broken:
+        first = int(size[broken[0], GEOMETRIC]["first_round_with_suppression"])
+        text += (
+            f". The geometric strategy ran out of people at {broken[0]:.0%} in round {first}"
+            " already"
+        )
+    return text + "."
+
+
+def _optimal(size: _Sizes, rates: list[float]) -> str:
+    others = (CONSTANT, GEOMETRIC, LEARNED)
+    best = [
+        rate
+        for rate in rates
+        if size[rate, OPTIMAL]["mean_size"]
+        <= min(size[rate, other]["mean_size"] for other in others)
+    ]
+    return (
+        "Optimal schedule: choose it where the return rate is known from the past (link_chances in "
+        f"the policy). It had the smallest groups at {len(best)} of {len(rates)} rates, and "
+        "never ends early: all planned links fit."
+    )
+
+
+def _learned(size: _Sizes, rates: list[float]) -> str:
+    bad = [rate for rate in rates if size[rate, LEARNED]["suppressed_share"] > 0]
+    text = (
+        "Learned schedule: choose it where the rate is not known but low. It spends on what it has "
+        "seen, and early releases show few returns"
+    )
+    if bad:
+        return (
+            f"{text}; at {', '.join(f'{rate:.0%}' for rate in bad)} it had spent too much when "
+            "people kept coming back, and values were suppressed."
+        )
+    return f"{text}; at these rates that did not lead to suppression."
+
+
+def _replanning(size: _Sizes, rates: list[float]) -> str:
+    savings = [
+        1 - size[rate, after]["mean_size"] / size[rate, before]["mean_size"]
+        for rate in rates
+        for before, after in RE_PLANNED.items()
+    ]
+    return (
+        "Re-planning: leave it on. It uses what rounding left over; groups were "
+        f"{sum(savings) / len(savings):.1%} smaller on average, and {max(savings):.0%} at best."
+    )

@@ -1,0 +1,246 @@
+"""What the paper says of its experiments, and whether it was seen here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from serigraph.experiments.studies import FIGURE_6, FIGURE_7, FIGURE_8, FIGURE_9
+
+# A curve is called nearly unchanged if its fitted line moves by less than this share of its mean
+# from the second round to the last, or if the slope cannot be told from none and no round stands
+# out. The first table has nobody who came back, and is smaller.
+NEARLY = 0.25
+STANDS_OUT = 3  # times the median
+
+ERROR, SIZE, LARGEST = "error_any_mean", "mean_size_with_protected_value", "largest_size"
+SECONDS = "seconds"
+_WORDS = {
+    ERROR: "average relative error",
+    SIZE: "average group size",
+    LARGEST: "largest group size",
+    SECONDS: "execution time",
+}
+_FIGURES = {
+    FIGURE_6: ("Figure 6", "constant ratio, k' = 3", "l"),
+    FIGURE_7: ("Figure 7", "geometric, alpha = 3", "l"),
+    FIGURE_8: ("Figure 8", "constant ratio, l = 2", "k'"),
+    FIGURE_9: ("Figure 9", "geometric, l = 2", "alpha"),
+}
+
+_WHY_NOT_FLAT = {
+    "constant": "Whoever is linked more often than the k' planned times finds next to nothing left "
+    "of the budget and asks for a group of hundreds or thousands of people. Such pairs turn up "
+    "after some rounds, and the paper does not say what its series did with them.",
+    "geometric": "Every further link of a pair asks for a larger group, and the longer the series "
+    "is, the more links the most frequent pairs have.",
+    SECONDS: "The history that has to be followed grows by one release a round.",
+}
+_WHY_RISING = {
+    LARGEST: "The largest group belongs to the pair with the most links. A larger factor asks for "
+    "more at the first link, but its ratios grow more slowly, so that the order turns round once "
+    "pairs have been linked a few times (Figure 5 shows where).",
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of the paper, what was found, and why where it was not seen."""
+
+    where: str
+    statement: str
+    is_seen: bool
+    found: str
+    why: str = ""
+
+
+def repeatable_claims(releases: pl.DataFrame, ratios: pl.DataFrame) -> list[Claim]:
+    """All claims that do not depend on the clock."""
+    claims = _ratio_claims(ratios)
+    for figure in _FIGURES:
+        claims += [_unchanged(releases, figure, measure) for measure in (ERROR, SIZE, LARGEST)]
+        claims += [_rising(releases, figure, measure) for measure in (ERROR, SIZE, LARGEST)]
+    return [*claims, _no_suppression(releases), _small_error(releases)]
+
+
+def time_claims(seconds: pl.DataFrame) -> list[Claim]:
+    """Claims about execution times; they may come out otherwise in another run."""
+    claims = [_unchanged(seconds, figure, SECONDS) for figure in _FIGURES]
+    claims.append(_rising(seconds, FIGURE_6, SECONDS))
+    for figure in (FIGURE_7, FIGURE_8, FIGURE_9):
+        rising = _rising(seconds, figure, SECONDS)
+        name, _, parameter = _FIGURES[figure]
+        claims.append(
+            Claim(
+                name,
+                f"There is no consistent trend of the execution time with {parameter}",
+                not rising.is_seen,
+                rising.found,
+                ""
+                if not rising.is_seen
+                else "Here the time rose in every step; larger groups "
+                "cost more, and there is no saving by fewer groups.",
+            )
+        )
+    return claims
+
+
+def _ratio_claims(ratios: pl.DataFrame) -> list[Claim]:
+    by_factor = _curves(ratios.filter(pl.col("study") == "figure-5a"), "ratio")
+    by_diversity = _curves(ratios.filter(pl.col("study") == "figure-5b"), "ratio")
+    curves = [*by_factor.values(), *by_diversity.values()]
+    first = [curve[0] for curve in by_factor.values()]
+    growth = [curve[-1] / curve[0] for curve in by_factor.values()]
+    last = [curve[-1] for curve in by_factor.values()]
+    low, *others = by_factor.values()
+    crossing = [int(np.flatnonzero(low > other)[0]) + 1 for other in others if (low > other).any()]
+    shown = ", ".join(f"{name}: {curve[-1]:,.0f}" for name, curve in by_factor.items())
+    pairs = zip(*by_diversity.values(), strict=True)
+    return [
+        Claim(
+            "Figure 5",
+            "The ratio increases with k",
+            all(bool((np.diff(curve) > 0).all()) for curve in curves),
+            f"at the last link {shown}",
+        ),
+        Claim(
+            "Figure 5a",
+            "With a larger alpha the first ratio is larger and the growth is smaller",
+            first == sorted(first) and growth == sorted(growth, reverse=True),
+            "first ratios " + ", ".join(f"{each:,.0f}" for each in first),
+        ),
+        Claim(
+            "Figure 5b",
+            "The ratio increases with l",
+            all(list(ratio) == sorted(ratio) for ratio in pairs),
+            "at every link",
+        ),
+        Claim(
+            "Figure 5a",
+            "alpha = 5 and 10 are better choices than 3, because the ratio increases more slowly",
+            last == sorted(last, reverse=True),
+            "only for whoever is linked often: 3 asks for less up to link "
+            + " and ".join(str(link - 1) for link in crossing),
+        ),
+    ]
+
+
+def _unchanged(frame: pl.DataFrame, figure: str, measure: str) -> Claim:
+    curves = _curves(frame.filter(pl.col("study") == figure), measure)
+    changes = {name: _fitted_change(curve[1:]) for name, curve in curves.items()}
+    is_seen = all(
+        abs(changes[name]) < NEARLY or not (_has_trend(curve[1:]) or _stands_out(curve[1:]))
+        for name, curve in curves.items()
+    )
+    name, setting, _ = _FIGURES[figure]
+    cause = SECONDS if measure == SECONDS else setting.split()[0].rstrip(",")
+    return Claim(
+        name,
+        f"The {_WORDS[measure]} remains nearly unchanged as rounds go on ({setting})",
+        is_seen,
+        "fitted change over the rounds: "
+        + ", ".join(f"{name} {change:+.0%}" for name, change in changes.items()),
+        "" if is_seen else _WHY_NOT_FLAT[cause],
+    )
+
+
+def _rising(frame: pl.DataFrame, figure: str, measure: str) -> Claim:
+    curves = _curves(frame.filter(pl.col("study") == figure), measure)
+    means = {name: float(curve.mean()) for name, curve in curves.items()}
+    values = list(means.values())
+    is_seen = all(a < b for a, b in pairwise(values))
+    name, setting, parameter = _FIGURES[figure]
+    return Claim(
+        name,
+        f"The {_WORDS[measure]} increases with {parameter} ({setting})",
+        is_seen,
+        "means over the rounds: "
+        + ", ".join(f"{name} {value:,.4g}" for name, value in means.items()),
+        ""
+        if is_seen
+        else _WHY_RISING.get(measure, "The means lie within the noise of the rounds."),
+    )
+
+
+def _no_suppression(releases: pl.DataFrame) -> Claim:
+    papers = releases.filter(pl.col("study").is_in(list(_FIGURES)))
+    hit = papers.filter(pl.col("suppressed_share") > 0)
+    names = hit.select("study", "series").unique(maintain_order=True).rows()
+    needed = len(names)
+    most = max(hit["suppressed_share"].to_list(), default=0.0)
+    return Claim(
+        "Section 6.3",
+        "Suppression has not been found needed",
+        needed == 0,
+        f"needed in {needed} of {papers.select('study', 'series').n_unique()} series"
+        + "".join(f"; {_FIGURES[study][0]}, {series}" for study, series in names)
+        + f"; {most:.3%} of the records of a release at most",
+        ""
+        if needed == 0
+        else "Whoever is linked more often than planned, or so often that ratios have grown past "
+        "the population, finds no group that is large enough. The paper does not say what its "
+        "series did then.",
+    )
+
+
+def _small_error(releases: pl.DataFrame) -> Claim:
+    papers = releases.filter(pl.col("study").is_in(list(_FIGURES)))
+    means = papers.group_by("study", "series").agg(
+        pl.col(ERROR).mean(), pl.col("error_protected_mean").mean()
+    )
+    usual = max(means[ERROR].to_list())
+    protected = max(means["error_protected_mean"].to_list())
+    return Claim(
+        "Section 8",
+        "The methods introduce a very small querying error",
+        usual < 0.1,
+        f"at most {usual:.2%} for queries about any value; but {protected:.1%} for queries about "
+        "protected values, which are too few to show among all",
+        ""
+        if usual < 0.1
+        else "Some series had releases in which a large part of the people was one group.",
+    )
+
+
+def _curves(frame: pl.DataFrame, measure: str) -> dict[str, NDArray[np.float64]]:
+    """The measure of each series, in the order of the rounds; series in the order of the frame."""
+    names = frame["series"].unique(maintain_order=True)
+    return {
+        name: frame.filter(pl.col("series") == name)[measure].to_numpy().astype(np.float64)
+        for name in names
+    }
+
+
+def _fitted_change(curve: NDArray[np.float64]) -> float:
+    """How far the least-squares line rises over the curve, as a share of the curve's mean."""
+    if len(curve) < 2 or not curve.mean():
+        return 0.0
+    slope, _ = _slope(curve)
+    return slope * (len(curve) - 1) / float(curve.mean())
+
+
+def _has_trend(curve: NDArray[np.float64]) -> bool:
+    """Whether the slope of the line is more than two standard errors away from none."""
+    if len(curve) < 3:
+        return False
+    slope, error = _slope(curve)
+    return abs(slope) > 2 * error
+
+
+def _stands_out(curve: NDArray[np.float64]) -> bool:
+    return bool(curve.max(initial=0.0) > STANDS_OUT * np.median(curve))
+
+
+def _slope(curve: NDArray[np.float64]) -> tuple[float, float]:
+    """The slope of the least-squares line, and its standard error."""
+    at = np.arange(len(curve)) - (len(curve) - 1) / 2
+    spread = float((at * at).sum())
+    slope = float((at * curve).sum()) / spread
+    rest = curve - curve.mean() - slope * at
+    variance = float((rest * rest).sum()) / max(len(curve) - 2, 1)
+    return slope, math.sqrt(variance / spread)

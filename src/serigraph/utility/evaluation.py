@@ -1,0 +1,185 @@
+"""The utility of what a series published, release by release.
+
+The ledger keeps who was in which group, and not the tables. So the tables are given again: each
+is recognised as that of a release by its digest.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from serigraph.errors import SeriesError, TableError
+from serigraph.ledger import ReleaseRecord, Series
+from serigraph.policy import Policy, read_policy
+from serigraph.population import Population
+from serigraph.tables import ProtectedChoice, prepare, read_table
+from serigraph.utility.divergence import kl_divergence
+from serigraph.utility.measures import (
+    discernibility,
+    group_sizes,
+    normalised_certainty_penalty,
+    normalised_group_size,
+    suppressed_share,
+)
+from serigraph.utility.published import Form
+from serigraph.utility.queries import QueryErrors, query_errors
+from serigraph.utility.rebuilding import rebuilt
+from serigraph.utility.workload import WorkloadKind
+
+
+@dataclass(frozen=True)
+class ReleaseUtility:
+    """What one release is worth; sizes count people, absent members included."""
+
+    release: int
+    label: str
+    form: Form
+    people: int  # in the table
+    groups: int
+    mean_size: float
+    largest_size: int
+    groups_with_protected_value: int
+    mean_size_with_protected_value: float
+    errors: QueryErrors
+    errors_protected: QueryErrors
+    normalised_certainty_penalty: float
+    discernibility: int
+    normalised_group_size: float
+    kl_divergence: float
+    suppressed_share: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The releases whose tables were given, and the labels of the others."""
+
+    releases: tuple[ReleaseUtility, ...]
+    without_table: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class QueryPlan:
+    """Which queries a release is asked."""
+
+    queries: int = 5000
+    columns: int = 2
+    selectivity: float = 0.05
+    seed: int = 1
+
+
+def evaluate(
+    series: str | os.PathLike[str] | Series,
+    tables: Sequence[Any],
+    *,
+    registry: Any = None,
+    plan: QueryPlan | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Evaluation:
+    """Measure the releases of a series whose tables are given, in any order.
+
+    ``registry`` is the population list that the releases were made with: absent members widen
+    regions. Raises ``TableError`` if a table is none that the series published, or if the registry
+    lacks members of a release.
+    """
+    opened = series if isinstance(series, Series) else Series.open(Path(series))
+    policy = read_policy(opened.path / "policy.toml")
+    releases = opened.releases()
+    if not releases:
+        raise SeriesError(
+            "no release is out yet", where=str(opened.path), remedy="publish a table first"
+        )
+    listed = None if registry is None else read_table(registry, policy.reading.for_registry())
+    found: list[ReleaseUtility] = []
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Path(folder) / "ledger"
+        opened.export(ledger)
+        for number, table in enumerate(tables, 1):
+            where = str(table) if isinstance(table, str | os.PathLike) else f"table {number}"
+            release, raw = _release_of(table, where, listed, policy, releases)
+            found.append(_measured(release, raw, ledger, policy, plan or QueryPlan(), where))
+            progress(number)
+    measured = {each.release for each in found}
+    return Evaluation(
+        tuple(sorted(found, key=lambda each: each.release)),
+        tuple(release.label for release in releases if release.number not in measured),
+    )
+
+
+def _release_of(
+    table: Any,
+    where: str,
+    registry: pl.DataFrame | None,
+    policy: Policy,
+    releases: tuple[ReleaseRecord, ...],
+) -> tuple[ReleaseRecord, Population]:
+    """The release that a table became, and its people as they were prepared for it."""
+    rows = read_table(table, policy.reading)
+    choices = [ProtectedChoice.from_json(release.protected_json) for release in releases]
+    # The digest is that of the content, whatever is protected.
+    population = prepare(rows, policy, registry, choices[0]).population
+    for release, choice in zip(releases, choices, strict=True):
+        if release.table_digest == population.digest:
+            if choice != choices[0]:
+                population = prepare(rows, policy, registry, choice).population
+            return release, population
+    raise TableError(
+        "the series has no release of this table",
+        where=where,
+        remedy="give the table exactly as it was published",
+    )
+
+
+def _measured(
+    release: ReleaseRecord,
+    raw: Population,
+    ledger: Path,
+    policy: Policy,
+    plan: QueryPlan,
+    where: str,
+) -> ReleaseUtility:
+    published, group = rebuilt(raw, ledger, release.number, where)
+    form: Form = "bucketised" if release.summary["form"] == "bucketised" else "generalised"
+
+    def errors(workload: WorkloadKind) -> QueryErrors:
+        return query_errors(
+            published,
+            group,
+            raw=raw,
+            form=form,
+            workload=workload,
+            queries=plan.queries,
+            seed=plan.seed,
+            columns=min(plan.columns, len(raw.domains)),
+            selectivity=plan.selectivity,
+        )
+
+    sizes = group_sizes(published, group)
+    return ReleaseUtility(
+        release=release.number,
+        label=release.label,
+        form=form,
+        people=int(raw.present.sum()),
+        groups=sizes.groups,
+        mean_size=sizes.mean,
+        largest_size=sizes.largest,
+        groups_with_protected_value=sizes.groups_with_protected_value,
+        mean_size_with_protected_value=sizes.mean_with_protected_value,
+        errors=errors("any"),
+        errors_protected=errors("protected"),
+        normalised_certainty_penalty=float(normalised_certainty_penalty(published, group).mean()),
+        discernibility=discernibility(
+            published, group, left_out=int(raw.present.sum() - published.present.sum())
+        ),
+        normalised_group_size=normalised_group_size(
+            published, group, smallest=float(1 / policy.threshold)
+        ),
+        kl_divergence=kl_divergence(published, group, form=form, raw=raw).nats,
+        suppressed_share=suppressed_share(raw, published),
+    )
