@@ -6,6 +6,7 @@ serigraph.init("clinic", table)              # proposes a policy from the first 
 release = serigraph.publish(table, "clinic") # any of Polars, pandas, Arrow, DuckDB, or a path
 release.tables["table"]                      # what the public gets
 serigraph.status("clinic")
+serigraph.audit("clinic")                    # all probabilities recomputed, files compared
 """
 
 from __future__ import annotations
@@ -17,15 +18,24 @@ from typing import TYPE_CHECKING, Any
 from serigraph._version import __version__
 
 if TYPE_CHECKING:
+    from serigraph.auditing import audit
     from serigraph.ledger import Series
+    from serigraph.planning import plan
     from serigraph.publishing import begin as init
-    from serigraph.publishing import history, publish, status
+    from serigraph.publishing import history, status
+    from serigraph.reporting import publish_with_report as publish
+    from serigraph.reporting import report_series as report
+    from serigraph.reporting import verify_certificate as verify
 
 # Nothing heavy is imported before it is used, so that the command line starts at once.
 _WHERE = {
     "Series": ("serigraph.ledger", "Series"),
+    "audit": ("serigraph.auditing", "audit"),
     "init": ("serigraph.publishing", "begin"),
-    "publish": ("serigraph.publishing", "publish"),
+    "plan": ("serigraph.planning", "plan"),
+    "publish": ("serigraph.reporting", "publish_with_report"),
+    "report": ("serigraph.reporting", "report_series"),
+    "verify": ("serigraph.reporting", "verify_certificate"),
     "status": ("serigraph.publishing", "status"),
     "history": ("serigraph.publishing", "history"),
 }
@@ -47,4 +57,16 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'serigraph' has no attribute {name!r}")
 
 
-__all__ = ["Series", "__version__", "export", "history", "init", "publish", "status"]
+__all__ = [
+    "Series",
+    "__version__",
+    "audit",
+    "export",
+    "history",
+    "init",
+    "plan",
+    "publish",
+    "report",
+    "status",
+    "verify",
+]

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from serigraph._version import __version__
-from serigraph.cli import audit, export, history, init, publish, report, status, verify
+from serigraph.cli import audit, export, history, init, plan, publish, report, status, verify
 from serigraph.cli.output import complain
 from serigraph.errors import SerigraphError
 
@@ -30,6 +30,7 @@ _INTERRUPTED = 130
 
 for name, module in {
     "init": init,
+    "plan": plan,
     "publish": publish,
     "status": status,
     "history": history,

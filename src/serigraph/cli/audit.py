@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import os
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,7 +16,13 @@ from serigraph.errors import GuaranteeExceeded, InputRefused, LedgerDamaged, Sto
 if TYPE_CHECKING:
     from serigraph.auditing import Audit, Examined, Figures
 
-_Tolerated = Literal["overlaps", "missing-people", "empty-regions"]
+
+class Misfit(StrEnum):
+    """What may be wrong with how people and regions fit each other; see `Tolerated`."""
+
+    OVERLAPS = "overlaps"
+    MISSING_PEOPLE = "missing-people"
+    EMPTY_REGIONS = "empty-regions"
 
 
 def command(
@@ -36,7 +43,7 @@ def command(
         Path | None, typer.Option(help="With --releases: the population list.")
     ] = None,
     tolerate: Annotated[
-        list[_Tolerated] | None,
+        list[Misfit] | None,
         typer.Option(help="With --releases: accept this misfit, and note it; repeat it."),
     ] = None,
     known_members: Annotated[
@@ -89,7 +96,7 @@ def _of_releases(
     policy: Path | None,
     raw: list[Path] | None,
     registry: Path | None,
-    tolerate: list[_Tolerated] | None,
+    tolerate: list[Misfit] | None,
     known_members: int,
     worst: int,
 ) -> Examined:
@@ -106,7 +113,7 @@ def _of_releases(
             policy,
             raw=raw or (),
             registry=registry,
-            tolerate=tolerate or (),
+            tolerate=[each.value for each in tolerate or ()],
             known_members=known_members,
             worst=worst,
             progress=progress,

@@ -2,6 +2,7 @@
 
 from serigraph.reporting.certificate import Certificate, read_certificate
 from serigraph.reporting.documents import publish_with_report, write_documents
+from serigraph.reporting.plan_page import write_plan_page
 from serigraph.reporting.series_report import SeriesReport, report_series
 from serigraph.reporting.verifying import Verified, verify_certificate
 
@@ -14,4 +15,5 @@ __all__ = [
     "report_series",
     "verify_certificate",
     "write_documents",
+    "write_plan_page",
 ]

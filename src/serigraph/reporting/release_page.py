@@ -74,7 +74,7 @@ def _measured(release: Unpublished, risk: ReleaseRisk) -> Section:
     sampled = (
         f"Mean and distribution are those of a sample of {risk.over_series.people:,} people."
         if risk.is_sample
-        else "All pairs that this release touches are counted."
+        else "All pairs of the people in this release are counted."
     )
     own = {str(value) for value in release.policy.protected.thresholds.values()}
     notes = [sampled]

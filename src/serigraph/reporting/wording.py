@@ -81,7 +81,7 @@ def probability_chart(
     """How the largest probability grew from release to release."""
     points = [(float(number), float(p)) for number, p in enumerate(largest, 1)]
     return line_chart(
-        "Largest probability of a link, over all releases so far",
+        "Largest probability of a link so far",
         [Line("largest probability", points)],
         x=f"release (1 = {labels[0]})" if labels else "release",
         y="probability",

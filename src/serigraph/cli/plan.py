@@ -1,0 +1,160 @@
+"""``serigraph plan``"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from serigraph.cli.output import Json, print_json, say, stages
+from serigraph.errors import InputRefused
+
+if TYPE_CHECKING:
+    from serigraph.planning import Outlook, SeriesPlan
+
+_SHOWN = 8
+_LINKS = (1, 2, 3, 5, 10, 20)
+
+
+def command(
+    table: Annotated[Path, typer.Argument(help="The table of the next release.")],
+    series: Annotated[Path, typer.Option(help="Folder of the series.")],
+    registry: Annotated[
+        Path | None, typer.Option(help="The population list, if there is one.")
+    ] = None,
+    releases: Annotated[int, typer.Option(min=1, help="How many releases to look ahead.")] = 20,
+    return_rate: Annotated[
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="Share of people that come back; else estimated."),
+    ] = None,
+    diversities: Annotated[
+        list[str] | None,
+        typer.Option("--l", help="Compare this l, or threshold such as 1/11; repeat it."),
+    ] = None,
+    lengths: Annotated[
+        list[int] | None,
+        typer.Option("--k", min=1, help="Compare a constant ratio for k' releases; repeat it."),
+    ] = None,
+    factors: Annotated[
+        list[str] | None,
+        typer.Option("--alpha", help="Compare a geometric strategy of this factor; repeat it."),
+    ] = None,
+    query: Annotated[str, typer.Option(help="SQL, if the table is a DuckDB database.")] = "",
+    out: Annotated[Path | None, typer.Option(help="Write the plots to this HTML file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what each strategy would cost, before anything is published."""
+    from serigraph.planning import STAGES, plan
+
+    with stages(STAGES) as progress:
+        made = plan(
+            table,
+            series,
+            registry=registry,
+            releases=releases,
+            return_rate=return_rate,
+            thresholds=[_threshold(each) for each in diversities or ()],
+            lengths=lengths or (),
+            factors=[_factor(each) for each in factors or ()],
+            query=query,
+            progress=progress,
+        )
+    if out is not None:
+        from serigraph.reporting import write_plan_page
+
+        write_plan_page(made, out)
+    if as_json:
+        print_json(made)
+    else:
+        _tell(made)
+        if out is not None:
+            say(f"Plots: {out}")
+
+
+def _threshold(text: str) -> Fraction:
+    from serigraph.privacy.thresholds import parse_threshold
+
+    try:
+        return parse_threshold(f"l={text}" if _is_diversity(text) else text)
+    except ValueError as error:
+        raise InputRefused(f"--l {text}: {error}", remedy="give l or a threshold") from None
+
+
+def _is_diversity(text: str) -> bool:
+    """A bare number above 1 is l; anything below is the threshold itself."""
+    try:
+        return float(text) > 1
+    except ValueError:
+        return False
+
+
+def _factor(text: str) -> Fraction:
+    try:
+        factor = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        factor = Fraction(0)
+    if factor <= 1:
+        raise InputRefused(
+            f"--alpha {text}: a factor is a number above 1", remedy="give 2, 1.5 or 3/2"
+        )
+    return factor
+
+
+def _tell(made: SeriesPlan) -> None:
+    rate = made.return_rate
+    source = {
+        "given": "as given",
+        "estimated": f"estimated from {rate.releases} releases",
+        "assumed": "assumed, because no release is out; give --return-rate",
+    }[rate.source]
+    say(
+        f"{made.people:,} people, {made.present:,} of them in the table; "
+        f"{made.releases_so_far} releases so far, {made.releases_ahead} ahead"
+    )
+    say(f"Return rate {rate.rate:.0%}, {source}")
+    say(f"Rehearsed with {made.rehearsed_people:,} people: no group can be larger than that")
+    for number, outlook in enumerate(made.outlooks, 1):
+        say()
+        say(f"{number}. {outlook.name}")
+        _tell_outlook(outlook, made)
+    say()
+    say(f"Recommended: {made.recommendation.name}")
+    say(f"  {made.recommendation.reason}")
+
+
+def _tell_outlook(outlook: Outlook, made: SeriesPlan) -> None:
+    shown = [link for link in _LINKS if link <= len(outlook.ratios)]
+    ratios = ", ".join(f"{link}: {_number(outlook.ratios[link - 1])}" for link in shown)
+    say(f"   ratio for the j-th link    {ratios}")
+    say(f"   largest share of a value   {outlook.largest_share:.2%}")
+    if outlook.unfit:
+        say(f"   values that do not fit     {len(outlook.unfit)} of {len(made.values)}:")
+        for value in outlook.unfit[:_SHOWN]:
+            say(f"     {value.name}: {value.share:.2%} of the people")
+        if len(outlook.unfit) > _SHOWN:
+            say(f"     and {len(outlook.unfit) - _SHOWN} more")
+    else:
+        say("   values that do not fit     none")
+    if outlook.expected:
+        sizes = ", ".join(
+            f"{number}: {outlook.expected[number - 1].mean_size:.0f}"
+            for number in _LINKS
+            if number <= len(outlook.expected)
+        )
+        say(f"   mean group size expected   {sizes}")
+        say(f"   suppressed                 {outlook.suppressed_share:.2%} of the values held")
+    if len(outlook.expected) < made.releases_ahead:
+        say(f"   ENDS after {len(outlook.expected)} releases: nothing can be published any more")
+    if outlook.left:
+        left = ", ".join(
+            f"{each.links if each.links is not None else 'all planned'}: {each.pairs:,} pairs"
+            for each in outlook.left
+        )
+        say(f"   links left                 {left}")
+
+
+def _number(ratio: float) -> str:
+    return "none" if math.isinf(ratio) else f"{ratio:,.1f}"

@@ -1,0 +1,19 @@
+"""Planning: what a strategy asks for and costs, before the first release and before the next."""
+
+from serigraph.planning.outlook import LinksLeft, Outlook, ValueFit
+from serigraph.planning.plan import STAGES, SeriesPlan, plan
+from serigraph.planning.recommendation import Recommendation
+from serigraph.planning.rehearsal import Expected
+from serigraph.planning.returning import ReturnRate
+
+__all__ = [
+    "STAGES",
+    "Expected",
+    "LinksLeft",
+    "Outlook",
+    "Recommendation",
+    "ReturnRate",
+    "SeriesPlan",
+    "ValueFit",
+    "plan",
+]

@@ -1,0 +1,169 @@
+"""What each strategy would cost, before anything is published."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from serigraph.errors import InputRefused
+from serigraph.ledger import Series
+from serigraph.planning.candidates import Candidate, candidates
+from serigraph.planning.outlook import Outlook, ValueFit, fits, links_left
+from serigraph.planning.recommendation import Recommendation, recommend
+from serigraph.planning.rehearsal import Stage, rehearse
+from serigraph.planning.returning import ReturnRate, return_rate_of
+from serigraph.policy import Policy, read_policy
+from serigraph.population import History, Population
+from serigraph.privacy.strategies import OptimalSchedule
+from serigraph.tables import ProtectedChoice, prepare, read_table
+from serigraph.verification import Standing, standing
+
+STAGES = ("reading", "recalling", "rehearsing")
+SAMPLE = 4_000
+_RATIOS = 20  # at least so many links are shown
+
+
+@dataclass(frozen=True)
+class SeriesPlan:
+    """The outlook of every strategy, and which of them to take. Nothing in it is of a person."""
+
+    people: int
+    present: int
+    releases_so_far: int
+    releases_ahead: int
+    return_rate: ReturnRate
+    rehearsed_people: int
+    values: tuple[ValueFit, ...]  # under the policy, the commonest first
+    outlooks: tuple[Outlook, ...]  # the policy's own first
+    recommendation: Recommendation
+
+
+def plan(
+    table: Any,
+    series: str | os.PathLike[str] | Series,
+    *,
+    registry: Any = None,
+    releases: int = 20,
+    return_rate: float | None = None,
+    thresholds: Sequence[Fraction] = (),
+    lengths: Sequence[int] = (),
+    factors: Sequence[Fraction] = (),
+    query: str = "",
+    progress: Callable[[str], None] = lambda _stage: None,
+) -> SeriesPlan:
+    """Compare strategies on the table of the next release; nothing is written.
+
+    ``thresholds`` (1/l), ``lengths`` (k' of the constant ratio) and ``factors`` (alpha of the
+    geometric strategy) are swept in all combinations. Group sizes come from rehearsals: so many
+    releases of a sample of the people, each made by the engine that would make the real ones.
+    """
+    if releases < 1:
+        raise InputRefused("a plan needs at least one release ahead", remedy="give --releases")
+    if return_rate is not None and not 0 <= return_rate <= 1:
+        raise InputRefused("a return rate lies between 0 and 1", remedy="correct --return-rate")
+    opened = series if isinstance(series, Series) else Series.open(Path(series))
+    policy = read_policy(opened.path / "policy.toml")
+    past = opened.releases()
+    progress("reading")
+    reading = policy.reading.model_copy(update={"query": query}) if query else policy.reading
+    rows = read_table(table, reading)
+    everybody = None if registry is None else read_table(registry, policy.reading.for_registry())
+    choice = ProtectedChoice.from_json(past[-1].protected_json) if past else None
+    population = prepare(rows, policy, everybody, choice).population
+    is_presence_known = policy.guarantee.adversary == "presence known"
+    people = int(population.present.sum()) if is_presence_known else population.size
+    progress("recalling")
+    rate = return_rate_of(opened, past, population, return_rate)
+    stands = _standing(opened, policy) if past else None
+    names = [value.name for value in population.protected]
+    history = opened.history(population.ids, names)
+    sample, sampled_history = _sample(population, history)
+    in_force = policy.strategy_for(
+        tuple(stands.links.sum(axis=0).tolist())
+        if stands is not None and isinstance(policy.strategy_for(), OptimalSchedule)
+        else ()
+    )
+    compared = candidates(
+        policy,
+        in_force,
+        releases=releases,
+        return_rate=rate.rate,
+        thresholds=thresholds,
+        lengths=lengths,
+        factors=factors,
+    )
+    stage = Stage(
+        form=policy.output.form,
+        method=policy.output.method,
+        minimum_size=policy.guarantee.minimum_group_size,
+        is_presence_known=is_presence_known,
+        sensitive=policy.sensitive.column,
+    )
+    outlooks = []
+    for candidate in compared:
+        progress("rehearsing")
+        under = _under(sample, policy, candidate)
+        fitting = fits(_under(population, policy, candidate), candidate, people)
+        outlooks.append(
+            Outlook(
+                name=candidate.name,
+                threshold=str(candidate.threshold),
+                is_policy=candidate.is_policy,
+                ratios=candidate.strategy.preview(candidate.threshold, max(releases, _RATIOS)),
+                largest_share=1 / candidate.strategy.preview(candidate.threshold, 1)[0],
+                unfit=tuple(each for each in fitting if not each.fits),
+                expected=rehearse(
+                    under,
+                    sampled_history,
+                    candidate.strategy,
+                    stage,
+                    releases=releases,
+                    return_rate=rate.rate,
+                ),
+                left=links_left(candidate, stands, people, releases),
+            )
+        )
+    return SeriesPlan(
+        people=population.size,
+        present=int(population.present.sum()),
+        releases_so_far=len(past),
+        releases_ahead=releases,
+        return_rate=rate,
+        rehearsed_people=sample.size,
+        values=fits(population, compared[0], people),
+        outlooks=tuple(outlooks),
+        recommendation=recommend(outlooks, str(policy.threshold), releases, people),
+    )
+
+
+def _standing(series: Series, policy: Policy) -> Standing:
+    names = series.protected_names()
+    past = series.history(series.people()["id"], names)
+    return standing(past, [policy.threshold_of(name) for name in names])
+
+
+def _under(population: Population, policy: Policy, candidate: Candidate) -> Population:
+    """The population as it would be under the threshold of a candidate."""
+    return replace(
+        population,
+        protected=tuple(
+            value
+            if value.name in policy.protected.thresholds
+            else replace(value, threshold=candidate.threshold)
+            for value in population.protected
+        ),
+    )
+
+
+def _sample(population: Population, history: History) -> tuple[Population, History]:
+    if population.size <= SAMPLE:
+        return population, history
+    kept = np.zeros(population.size, dtype=np.bool_)
+    kept[np.random.default_rng(1).choice(population.size, SAMPLE, replace=False)] = True
+    return population.subset(kept), history.subset(kept)

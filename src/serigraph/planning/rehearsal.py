@@ -1,0 +1,141 @@
+"""Releases that are made in memory, one after the other, as they might come: what groups to expect.
+
+A sample of the people goes through the real engine. Who comes back keeps its values; whoever stays
+away is replaced by somebody absent from the registry who takes over the record, or, without a
+registry, by a newcomer with the same quasi-identifiers and values and no past.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from serigraph.engines import Plan, make_release
+from serigraph.errors import PromiseError
+from serigraph.population import History, Population, Proof
+from serigraph.privacy.strategies import Strategy
+from serigraph.randomness import SeededRandomness
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What one rehearsed release came to."""
+
+    mean_size: float  # of the groups with a protected value
+    largest_size: int
+    suppressed_share: float  # of the protected values that people hold
+    lost_precision: float  # mean normalised width
+
+
+@dataclass(frozen=True)
+class Stage:
+    """How releases are made, apart from strategy and threshold."""
+
+    form: str
+    method: str
+    minimum_size: int
+    is_presence_known: bool
+    sensitive: str
+
+
+def rehearse(
+    population: Population,
+    history: History,
+    strategy: Strategy,
+    stage: Stage,
+    *,
+    releases: int,
+    return_rate: float,
+    seed: int = 1,
+) -> tuple[Expected, ...]:
+    """So many releases from now on; fewer where at some point nothing can be published any more."""
+    draw = np.random.default_rng(seed)
+    found: list[Expected] = []
+    for number in range(releases):
+        plan = Plan(
+            label=f"rehearsal {number + 1}",
+            strategy=strategy,
+            form="bucketised" if stage.form == "bucketised" else "generalised",
+            method="bottom-up" if stage.method == "bottom-up" else "top-down",
+            minimum_size=stage.minimum_size,
+            is_presence_known=stage.is_presence_known,
+            allows_suppression=True,
+            sensitive=stage.sensitive,
+        )
+        try:
+            made = make_release(population, history, plan, SeededRandomness(seed + number))
+        except PromiseError:
+            break  # everything was used up, or everything would be suppressed
+        linked = np.unique(made.proof.value_group)
+        sizes = made.proof.size[linked] if len(linked) else np.zeros(1, dtype=np.int64)
+        found.append(
+            Expected(
+                mean_size=float(sizes.mean()),
+                largest_size=int(sizes.max()),
+                suppressed_share=made.suppressed_values / max(len(population.held), 1),
+                lost_precision=float(np.mean(list(made.widths.values()))),
+            )
+        )
+        history = _after(history, made.proof, population, stage.is_presence_known)
+        population, history = _next(population, history, return_rate, draw)
+    return tuple(found)
+
+
+def _after(
+    history: History, proof: Proof, population: Population, is_presence_known: bool
+) -> History:
+    """The history with one more release."""
+    number_of = {value.name: number for number, value in enumerate(population.protected)}
+    value = np.array([number_of[name] for name in proof.value_name.to_list()], dtype=np.int32)
+    order = np.lexsort((value, proof.value_group))
+    of_entry = proof.value_group[order].astype(np.int64)
+    kept, lengths = np.unique(of_entry, return_counts=True)
+    shown_as = np.full(len(proof.size), -1, dtype=np.int32)
+    shown_as[kept] = np.arange(len(history.size), len(history.size) + len(kept), dtype=np.int32)
+    row = np.full(population.size, -1, dtype=np.int32)
+    row[population.ids.search_sorted(proof.ids).to_numpy()] = shown_as[proof.group]
+    chosen_from = proof.present_size if is_presence_known else proof.size
+    return History(
+        groups=np.concatenate([history.groups, row[None, :]]),
+        start=np.concatenate([history.start, history.start[-1] + np.cumsum(lengths)]),
+        value=np.concatenate([history.value, value[order]]),
+        count=np.concatenate([history.count, proof.value_count[order]]),
+        size=np.concatenate([history.size, chosen_from[kept]]),
+    )
+
+
+def _next(
+    population: Population, history: History, return_rate: float, draw: np.random.Generator
+) -> tuple[Population, History]:
+    """Who is there the next time."""
+    present = np.flatnonzero(population.present)
+    leaving = present[draw.random(len(present)) >= return_rate]
+    absent = np.flatnonzero(~population.present)
+    if not len(absent):
+        groups = history.groups.copy()
+        groups[:, leaving] = -1
+        return population, replace(history, groups=groups)
+    number = min(len(leaving), len(absent))
+    leaving = draw.permutation(leaving)[:number]
+    coming = draw.permutation(absent)[:number]
+    source = np.arange(population.size)
+    source[leaving], source[coming] = coming, leaving
+    return _records_moved(population, source), history
+
+
+def _records_moved(population: Population, source: NDArray[np.int64]) -> Population:
+    """Everybody keeps its place and its quasi-identifiers, and gets the record of another."""
+    lengths = np.diff(population.held_start)[source]
+    begin = population.held_start[source]
+    ends = np.cumsum(lengths)
+    within = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+    return replace(
+        population,
+        present=population.present[source],
+        held_start=np.concatenate([[0], ends]).astype(np.int64),
+        held=population.held[np.repeat(begin, lengths) + within],
+        values=population.values.gather(pl.Series(source)),
+    )

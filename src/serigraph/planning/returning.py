@@ -1,0 +1,49 @@
+"""How many people come back from one release to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import polars as pl
+
+from serigraph.ledger import ReleaseRecord, Series
+from serigraph.ledger.layout import Layout
+from serigraph.ledger.parts import MEMBERS, read_part, read_people
+from serigraph.population import Population
+
+ASSUMED = 0.5
+
+
+@dataclass(frozen=True)
+class ReturnRate:
+    """The share of the people of a release that are in the next one, and where it comes from."""
+
+    rate: float
+    source: Literal["given", "estimated", "assumed"]
+    releases: int = 0  # that it was estimated from
+
+
+def return_rate_of(
+    series: Series,
+    releases: tuple[ReleaseRecord, ...],
+    population: Population,
+    given: float | None,
+) -> ReturnRate:
+    """The rate that was given; else the mean over all steps from release to release, the one to
+    the table at hand included; else an assumption."""
+    if given is not None:
+        return ReturnRate(given, "given")
+    if not releases:
+        return ReturnRate(ASSUMED, "assumed")
+    layout = Layout(series.path)
+    ids = read_people(layout, releases)["id"]
+    there = []
+    for release in releases:
+        members = read_part(layout, release, MEMBERS).filter("present")
+        there.append(ids.gather(members["person"]))
+    there.append(population.ids.filter(pl.Series(population.present)))
+    returned = sum(int(before.is_in(after.implode()).sum()) for before, after in pairwise(there))
+    before = sum(len(each) for each in there[:-1])
+    return ReturnRate(returned / max(before, 1), "estimated", len(releases))

@@ -1,0 +1,143 @@
+"""The plots of a plan: one page, to be looked at before a strategy is chosen."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from serigraph.charts import Bar, Line, line_chart, share_chart
+from serigraph.ledger import storage_errors
+from serigraph.planning import SeriesPlan
+from serigraph.reporting.page import Page, Section, Table, render
+from serigraph.reporting.wording import percent
+
+_VALUES_SHOWN = 12
+
+
+def write_plan_page(plan: SeriesPlan, path: str | os.PathLike[str]) -> None:
+    """Write the plots of a plan as one HTML file that works offline."""
+    with storage_errors(Path(path)):
+        Path(path).write_text(render(_page(plan)), encoding="utf-8")
+
+
+def _page(plan: SeriesPlan) -> Page:
+    rate = plan.return_rate
+    return Page(
+        title="Plan of a series",
+        subtitle=f"{plan.people:,} people, {plan.releases_so_far} releases so far, "
+        f"{plan.releases_ahead} ahead; return rate {percent(rate.rate)} ({rate.source})",
+        verdict=f"Recommended: {plan.recommendation.name}. {plan.recommendation.reason}",
+        holds=None,
+        sections=[_ratios(plan), _expected(plan), _values(plan)],
+    )
+
+
+def _ratios(plan: SeriesPlan) -> Section:
+    """The paper's figure of the ratio against the number of links."""
+    return Section(
+        "What is asked for the j-th link",
+        lead="For its j-th link to a value a person needs a group with at least so many people for "
+        "each one who holds the value. Where a line ends, the budget is used up.",
+        charts=[
+            line_chart(
+                "Ratio by link",
+                [
+                    Line(each.name, [(float(j), r) for j, r in enumerate(each.ratios, 1)])
+                    for each in plan.outlooks
+                ],
+                x="link",
+                y="people in the group for each holder",
+                is_log=True,
+            )
+        ],
+        tables=[
+            Table(
+                ["Strategy", "First link", "Largest share of a value", "Values that do not fit"],
+                [
+                    [
+                        each.name,
+                        f"{each.ratios[0]:,.2f}",
+                        percent(each.largest_share),
+                        f"{len(each.unfit):,} of {len(plan.values):,}",
+                    ]
+                    for each in plan.outlooks
+                ],
+            )
+        ],
+    )
+
+
+def _expected(plan: SeriesPlan) -> Section:
+    return Section(
+        "Groups to expect",
+        lead=f"Rehearsed with {plan.rehearsed_people:,} of the people: each release was made in "
+        "memory by the engine that makes the real ones.",
+        charts=[
+            line_chart(
+                "Mean size of the groups with a protected value",
+                [
+                    Line(
+                        each.name,
+                        [
+                            (float(n), release.mean_size)
+                            for n, release in enumerate(each.expected, 1)
+                        ],
+                    )
+                    for each in plan.outlooks
+                ],
+                x="release from now",
+                y="people",
+            ),
+            line_chart(
+                "Values suppressed",
+                [
+                    Line(
+                        each.name,
+                        [
+                            (float(n), 100 * release.suppressed_share)
+                            for n, release in enumerate(each.expected, 1)
+                        ],
+                    )
+                    for each in plan.outlooks
+                ],
+                x="release from now",
+                y="% of the protected values held",
+            ),
+        ],
+        tables=[
+            Table(
+                ["Strategy", "Links left", "Pairs"],
+                [
+                    [
+                        each.name,
+                        "all that are planned" if left.links is None else f"{left.links}",
+                        f"{left.pairs:,}",
+                    ]
+                    for each in plan.outlooks
+                    for left in each.left
+                ],
+            )
+        ]
+        if any(each.left for each in plan.outlooks)
+        else [],
+    )
+
+
+def _values(plan: SeriesPlan) -> Section:
+    bars = [
+        Bar(each.name, each.share, is_beyond=not each.fits, allowed=each.allowed)
+        for each in plan.values[:_VALUES_SHOWN]
+    ]
+    left = len(plan.values) - len(bars)
+    return Section(
+        "Values",
+        lead="The share of the people that hold each protected value, and the share that the "
+        "policy's own strategy allows.",
+        charts=[
+            share_chart(
+                "Commonest protected values",
+                bars,
+                note="red: allowed" + (f"; {left:,} rarer values" if left else ""),
+            )
+        ],
+    )
