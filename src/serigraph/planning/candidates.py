@@ -24,6 +24,19 @@ class Candidate:
         own = " (the policy's)" if self.is_policy else ""
         return f"{self.strategy.describe()}, threshold {self.threshold}{own}"
 
+    @property
+    def short_name(self) -> str:
+        """The name as a legend has it."""
+        match self.strategy:
+            case ConstantRatio(releases=releases):
+                what = f"constant for {releases}"
+            case Geometric(factor=factor):
+                what = f"geometric {factor}"
+            case OptimalSchedule(link_chances=chances):
+                what = f"schedule for {len(chances)}"
+        replanned = "" if self.strategy.replan else " as planned"
+        return f"{what}{replanned}, threshold {self.threshold}"
+
 
 def candidates(
     policy: Policy,

@@ -40,6 +40,7 @@ class Outlook:
     """One strategy under one threshold: what it costs now and later."""
 
     name: str
+    short_name: str
     threshold: str
     is_policy: bool
     ratios: tuple[float, ...]  # n/n_s for the 1st, 2nd, ... link; infinite: used up

@@ -113,6 +113,7 @@ def plan(
         outlooks.append(
             Outlook(
                 name=candidate.name,
+                short_name=candidate.short_name,
                 threshold=str(candidate.threshold),
                 is_policy=candidate.is_policy,
                 ratios=candidate.strategy.preview(candidate.threshold, max(releases, _RATIOS)),

@@ -69,10 +69,10 @@ def _reason(best: Outlook, mine: Sequence[Outlook], releases: int, people: int) 
         said.append("All values fit, and nothing was suppressed in the rehearsal.")
     others = [each for each in mine if each is not best and math.isfinite(each.mean_size)]
     if math.isfinite(best.mean_size):
-        size = f"Groups with a protected value had {best.mean_size:.0f} people on average"
+        size = f"Groups with a protected value had {best.mean_size:,.0f} people on average"
         larger = [each for each in others if each.mean_size > best.mean_size]
         if larger:
             worst = max(larger, key=lambda each: each.mean_size)
-            size += f", with {worst.name} {worst.mean_size:.0f}"
+            size += f", against {worst.mean_size:,.0f} with {worst.name}"
         said.append(size + ".")
     return " ".join(said)

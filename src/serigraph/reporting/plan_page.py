@@ -42,7 +42,7 @@ def _ratios(plan: SeriesPlan) -> Section:
             line_chart(
                 "Ratio by link",
                 [
-                    Line(each.name, [(float(j), r) for j, r in enumerate(each.ratios, 1)])
+                    Line(each.short_name, [(float(j), r) for j, r in enumerate(each.ratios, 1)])
                     for each in plan.outlooks
                 ],
                 x="link",
@@ -77,7 +77,7 @@ def _expected(plan: SeriesPlan) -> Section:
                 "Mean size of the groups with a protected value",
                 [
                     Line(
-                        each.name,
+                        each.short_name,
                         [
                             (float(n), release.mean_size)
                             for n, release in enumerate(each.expected, 1)
@@ -87,12 +87,13 @@ def _expected(plan: SeriesPlan) -> Section:
                 ],
                 x="release from now",
                 y="people",
+                is_log=True,
             ),
             line_chart(
                 "Values suppressed",
                 [
                     Line(
-                        each.name,
+                        each.short_name,
                         [
                             (float(n), 100 * release.suppressed_share)
                             for n, release in enumerate(each.expected, 1)

@@ -22,6 +22,7 @@ from serigraph.utility import query_errors
 
 SAMPLE = 20_000
 _MOST_FOR_QUERIES = 200_000
+_QUERIED_COLUMNS = 2  # the paper's, where the table has as many
 _QUERIES = 1_000
 
 
@@ -110,6 +111,7 @@ def _query_error(population: Population, proof: Proof, form: str) -> QueryError 
         population,
         group,
         queries=_QUERIES,
+        columns=min(_QUERIED_COLUMNS, len(population.domains)),
         seed=secrets.randbits(32),
         form="bucketised" if form == "bucketised" else "generalised",
     )
