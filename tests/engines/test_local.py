@@ -1,0 +1,159 @@
+"""Releases made from random people with random pasts keep the promise, by brute force."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from population.models import (
+    WIDTHS,
+    PastGroup,
+    Person,
+    crowds,
+    history_of,
+    pasts,
+    population_of,
+    protected_names,
+)
+from serigraph.engines import Made, Plan, make_release
+from serigraph.errors import Infeasible, PromiseError
+from serigraph.privacy.strategies import ConstantRatio, Geometric, OptimalSchedule, Strategy
+from serigraph.randomness import SeededRandomness
+from verification.brute_force import is_kept, probabilities
+
+PLAN = Plan(
+    label="r1",
+    strategy=ConstantRatio(3),
+    form="generalised",
+    method="top-down",
+    minimum_size=1,
+    is_presence_known=False,
+    allows_suppression=True,
+    sensitive="s",
+)
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    strategies: list[Strategy] = [
+        ConstantRatio(3),
+        ConstantRatio(3, replan=False),
+        Geometric(Fraction(3, 2)),
+        Geometric(Fraction(2), replan=False),
+        OptimalSchedule((1.0, 0.5, 0.25)),
+    ]
+    return replace(
+        PLAN,
+        strategy=draw(st.sampled_from(strategies)),
+        form=draw(st.sampled_from(["generalised", "bucketised"])),
+        method=draw(st.sampled_from(["top-down", "bottom-up"])),
+        is_presence_known=draw(st.booleans()),
+    )
+
+
+def made(people: list[Person], releases: list[list[PastGroup]], plan: Plan, seed: int = 1) -> Made:
+    names = protected_names(people)
+    thresholds = {name: Fraction(2, 3) if name == "b" else Fraction(1, 2) for name in names}
+    population = population_of(people, names, thresholds)
+    history = history_of(len(people), names, releases)
+    return make_release(population, history, plan, SeededRandomness(seed))
+
+
+def within_budget(releases: list[list[PastGroup]], people: int) -> list[list[PastGroup]]:
+    """Only the releases that nobody's budget was exceeded by."""
+    kept: list[list[PastGroup]] = []
+    for release in releases:
+        survived = [
+            all(
+                np.prod(
+                    [
+                        1 - g.counts[name] / g.size
+                        for r in [*kept, release]
+                        for g in r
+                        if i in g.members and name in g.counts
+                    ]
+                )
+                >= 0.5
+                for name in "abckm"
+            )
+            for i in range(people)
+        ]
+        if all(survived):
+            kept.append(release)
+    return kept
+
+
+@settings(deadline=None, max_examples=300)
+@given(crowds(largest=40), plans(), st.integers(0, 9), st.data())
+def test_whatever_is_made_is_within_the_guarantee(
+    people: list[Person], plan: Plan, seed: int, data: st.DataObject
+) -> None:
+    releases = within_budget(data.draw(pasts(len(people))), len(people))
+    try:
+        release = made(people, releases, plan, seed)
+    except Infeasible:
+        return  # nobody would be left
+    proof = release.proof
+    # The people as they are after suppression, those known to be absent aside.
+    place = {f"p{number:03}": number for number in range(len(people))}
+    places = [place[each] for each in release.population.ids]
+    shown = [
+        Person(people[number].cells, bool(present), frozenset(values or ()))
+        for number, present, values in zip(
+            places, release.population.present, release.population.values.to_list(), strict=True
+        )
+    ]
+    number_of = dict(zip(proof.ids, proof.group.tolist(), strict=True))
+    unpublished = len(proof.size)
+    group = [number_of.get(each, unpublished) for each in release.population.ids]
+    mine = {old: new for new, old in enumerate(places)}
+    past = [
+        [
+            PastGroup(frozenset(mine[i] for i in g.members if i in mine), g.size, g.counts)
+            for g in each
+        ]
+        for each in releases
+    ]
+    found = probabilities(shown, group, past, plan.is_presence_known)
+    thresholds = {value.name: value.threshold for value in release.population.protected}
+    assert is_kept(found, thresholds)
+    assert proof.largest == max(found.values(), default=0)
+    # Nothing was taken but protected values, and the figures say how much.
+    lost = 0
+    for number, person in enumerate(people):
+        kept = shown[mine[number]].values if number in mine else frozenset()
+        assert kept <= person.values
+        assert "d" in kept or "d" not in person.values or not kept
+        lost += len(person.values - kept)
+    assert release.suppressed_values == lost
+    assert release.figures()["present"] == sum(person.present for person in shown)
+
+
+def test_a_plan_without_suppression_says_what_it_would_take() -> None:
+    people = [Person((i % WIDTHS[0], 0), True, frozenset("a" if i < 9 else "d")) for i in range(20)]
+    plan = replace(PLAN, allows_suppression=False)
+    with pytest.raises(Infeasible) as refused:
+        made(people, [], plan)
+    release = made(people, [], PLAN)
+    assert release.suppressed == {"a": 5, "k": 5}
+    assert f"allow {release.suppressed_values} suppressions" in refused.value.remedy
+
+
+def test_a_floor_that_cannot_be_kept_is_refused() -> None:
+    people = [Person((0, 0), True, frozenset("d"))] * 3
+    for form in ("generalised", "bucketised"):
+        with pytest.raises(PromiseError, match="minimum_group_size"):
+            made(people, [], replace(PLAN, minimum_size=4, form=form))
+
+
+def test_progress_is_told_in_order() -> None:
+    told: list[str] = []
+    people = [Person((0, 0), True, frozenset("d"))] * 3
+    population = population_of(people, [])
+    make_release(population, history_of(3, [], []), PLAN, SeededRandomness(1), told.append)
+    assert told == ["forming groups", "verifying", "recoding"]

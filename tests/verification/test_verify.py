@@ -1,0 +1,226 @@
+"""The verifier agrees with brute force, to the last digit, and refuses what it must not let out."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from population.models import (
+    PastGroup,
+    Person,
+    crowds,
+    history_of,
+    pasts,
+    population_of,
+    protected_names,
+)
+from population.settings import unhurried
+from serigraph.errors import GuaranteeExceeded, ImpossibleState
+from serigraph.population import Proof
+from serigraph.verification import Proposal, verify
+from verification.brute_force import is_kept, probabilities, smallest_group
+
+
+def examine(
+    people: list[Person],
+    group: list[int],
+    *,
+    releases: list[list[PastGroup]] | None = None,
+    thresholds: dict[str, Fraction] | None = None,
+    boxes: list[tuple[tuple[int, int], tuple[int, int]]] | None = None,
+    presence_known: bool = False,
+    minimum_size: int = 1,
+) -> Proof:
+    """Verify groups without regions, or with boxes given as (low, high) corners."""
+    names = protected_names(people)
+    corners = np.array(boxes, dtype=np.int32) if boxes else np.empty((4, 2, 0), dtype=np.int32)
+    return verify(
+        population_of(people, names, thresholds),
+        history_of(len(people), names, releases or []),
+        Proposal(np.array(group, dtype=np.int64), corners[:, 0], corners[:, 1]),
+        presence_known=presence_known,
+        minimum_size=minimum_size,
+        where="release r1",
+    )
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[list[Person], list[int], list[list[PastGroup]], bool]:
+    people = draw(crowds())
+    group = draw(st.lists(st.integers(0, 2), min_size=len(people), max_size=len(people)))
+    return people, group, draw(pasts(len(people))), draw(st.booleans())
+
+
+@unhurried
+@given(cases(), st.fractions(min_value=Fraction(1, 50), max_value=Fraction(49, 50)))
+def test_it_agrees_with_brute_force(
+    case: tuple[list[Person], list[int], list[list[PastGroup]], bool], threshold: Fraction
+) -> None:
+    people, group, releases, presence_known = case
+    names = protected_names(people)
+    thresholds = dict.fromkeys(names, threshold)
+    found = probabilities(people, group, releases, presence_known)
+    options = {"releases": releases, "thresholds": thresholds, "presence_known": presence_known}
+    if is_kept(found, thresholds):
+        proof = examine(people, group, **options)
+        assert proof.pairs == len(found)
+        assert proof.largest == max(found.values(), default=0)
+    else:
+        with pytest.raises(GuaranteeExceeded, match="breach probability would be"):
+            examine(people, group, **options)
+
+
+@unhurried
+@given(cases(), st.data())
+def test_it_decides_exactly_at_the_threshold(
+    case: tuple[list[Person], list[int], list[list[PastGroup]], bool], data: st.DataObject
+) -> None:
+    people, group, releases, presence_known = case
+    found = probabilities(people, group, releases, presence_known)
+    reached = {probability for probability in found.values() if probability < 1}
+    assume(reached)
+    # Every value has a threshold above all it reaches, but one: that has just what it reaches.
+    largest: dict[str, Fraction] = {}
+    for (_, name), probability in found.items():
+        largest[name] = max(probability, largest.get(name, Fraction(0)))
+    assume(max(largest.values()) < 1)
+    tight = data.draw(st.sampled_from(sorted(largest)))
+    thresholds = {name: (1 + each) / 2 for name, each in largest.items()}
+    thresholds[tight] = largest[tight]
+    options = {"releases": releases, "presence_known": presence_known}
+    proof = examine(people, group, thresholds=thresholds, **options)
+    assert proof.exact_pairs >= 1
+    thresholds[tight] -= Fraction(1, 10**40)  # far below what floats can tell
+    with pytest.raises(GuaranteeExceeded):
+        examine(people, group, thresholds=thresholds, **options)
+
+
+@unhurried
+@given(cases(), st.integers(1, 6))
+def test_it_counts_the_smallest_group(
+    case: tuple[list[Person], list[int], list[list[PastGroup]], bool], minimum: int
+) -> None:
+    people, group, _, presence_known = case
+    generous = dict.fromkeys(protected_names(people), Fraction(1))
+    options = {"thresholds": generous, "presence_known": presence_known, "minimum_size": minimum}
+    if smallest_group(people, group, presence_known) >= minimum:
+        assert int(examine(people, group, **options).size.min()) >= 1
+    else:
+        with pytest.raises(GuaranteeExceeded, match=f"minimum_group_size \\({minimum}\\)"):
+            examine(people, group, **options)
+
+
+@unhurried
+@given(cases())
+def test_the_proof_lists_who_and_what_is_published(
+    case: tuple[list[Person], list[int], list[list[PastGroup]], bool],
+) -> None:
+    people, group, _, _ = case
+    proof = examine(people, group, thresholds=dict.fromkeys(protected_names(people), Fraction(1)))
+    shown = {g for g, person in zip(group, people, strict=True) if person.present}
+    members = [number for number, g in enumerate(group) if g in shown]
+    assert proof.ids.to_list() == [f"p{number:03}" for number in members]
+    assert proof.present.tolist() == [people[number].present for number in members]
+    assert int(proof.size.sum()) == len(members)
+    assert int(proof.present_size.sum()) == int(proof.present.sum())
+    together: dict[int, set[int]] = {}
+    for number, new in zip(members, proof.group.tolist(), strict=True):
+        together.setdefault(new, set()).add(group[number])
+    assert sorted(together) == list(range(len(shown)))
+    assert all(len(old) == 1 for old in together.values())
+
+
+def test_a_violation_by_history_is_named_with_what_would_do() -> None:
+    # 1/4 now on top of 1/4 before is 7/16, above 1/3: 9/10 x 3/4 would be enough, with n = 10.
+    people = [Person((0, 0), True, frozenset("c")), *[Person((0, 0), True, frozenset("d"))] * 3]
+    before = [[PastGroup(frozenset({0}), 4, {"c": 1})]]
+    thresholds = {"c": Fraction(1, 3), "m": Fraction(1)}
+    with pytest.raises(GuaranteeExceeded) as refused:
+        examine(people, [0] * 4, releases=before, thresholds=thresholds)
+    assert str(refused.value) == (
+        "breach probability would be 7/16 (0.438), above 1/3 - release r1, group 0 - "
+        "give this group at least 9 members (now 4), or suppress"
+    )
+
+
+def test_a_used_up_budget_is_named() -> None:
+    people = [Person((0, 0), True, frozenset("c")), *[Person((0, 0), True, frozenset("d"))] * 30]
+    before = [[PastGroup(frozenset({3}), 2, {"c": 1})]]
+    thresholds = {"c": Fraction(1, 2), "m": Fraction(1)}
+    with pytest.raises(GuaranteeExceeded, match="the budget of one of its members is used up"):
+        examine(people, [0] * 31, releases=before, thresholds=thresholds)
+
+
+def test_an_absent_member_is_charged() -> None:
+    people = [Person((0, 0), True, frozenset("c")), *[Person((0, 0), False, frozenset())] * 3]
+    before = [[PastGroup(frozenset({2}), 4, {"c": 1})]]  # of an absent one only
+    thresholds = {"c": Fraction(2, 5), "m": Fraction(1)}
+    with pytest.raises(GuaranteeExceeded):
+        examine(people, [0] * 4, releases=before, thresholds=thresholds)
+
+
+ROOM = {"a": Fraction(1), "b": Fraction(1), "c": Fraction(1), "k": Fraction(1), "m": Fraction(1)}
+FOUR = [Person(cells, True, frozenset("a")) for cells in ((0, 0), (1, 1), (3, 0), (4, 2))]
+
+
+def test_regions_that_fit_are_accepted() -> None:
+    boxes = [((0, 0), (2, 2)), ((3, 0), (4, 2))]
+    assert len(examine(FOUR, [0, 0, 1, 1], boxes=boxes, thresholds=ROOM).size) == 2
+
+
+@pytest.mark.parametrize(
+    "boxes",
+    [
+        [((0, 0), (3, 2)), ((3, 0), (4, 2))],  # share a side
+        [((0, 0), (4, 2)), ((3, 0), (4, 2))],  # one inside of the other
+        [((0, 0), (4, 2)), ((0, 0), (4, 2))],  # the same twice
+    ],
+)
+def test_overlapping_regions_are_refused(
+    boxes: list[tuple[tuple[int, int], tuple[int, int]]],
+) -> None:
+    with pytest.raises(ImpossibleState, match="overlap"):
+        examine(FOUR, [0, 0, 1, 1], boxes=boxes, thresholds=ROOM)
+
+
+def test_a_person_outside_of_its_region_is_refused() -> None:
+    boxes = [((0, 0), (0, 2)), ((3, 0), (4, 2))]
+    with pytest.raises(ImpossibleState, match="outside of the region"):
+        examine(FOUR, [0, 0, 1, 1], boxes=boxes, thresholds=ROOM)
+
+
+@pytest.mark.parametrize("group", [[0, 0, 1], [0, 0, 1, -1]])
+def test_an_uncovered_person_is_refused(group: list[int]) -> None:
+    with pytest.raises(ImpossibleState, match="do not cover everybody"):
+        examine(FOUR, group, thresholds=ROOM)
+
+
+@unhurried
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 3), st.integers(0, 3)),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_overlaps_are_found_as_by_trying_all_pairs(
+    boxes: list[tuple[int, int, int, int]],
+) -> None:
+    from serigraph.verification.kernels import overlapping
+
+    low = np.array([[x, y] for x, y, _, _ in boxes], dtype=np.int32)
+    high = np.array([[x + w, y + h] for x, y, w, h in boxes], dtype=np.int32)
+
+    def overlap(i: int, k: int) -> bool:
+        return bool((low[i] <= high[k]).all() and (low[k] <= high[i]).all())
+
+    pairs = {(i, k) for i in range(len(boxes)) for k in range(i) if overlap(i, k)}
+    first, second = (int(each) for each in overlapping(low, high))
+    if pairs:
+        assert (max(first, second), min(first, second)) in pairs
+    else:
+        assert (first, second) == (-1, -1)
