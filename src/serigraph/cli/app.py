@@ -13,7 +13,20 @@ from typing import Annotated
 import typer
 
 from serigraph._version import __version__
-from serigraph.cli import audit, export, history, init, plan, publish, report, status, verify
+from serigraph.cli import (
+    audit,
+    evaluate,
+    export,
+    history,
+    init,
+    plan,
+    publish,
+    report,
+    reproduce,
+    simulate,
+    status,
+    verify,
+)
 from serigraph.cli.output import complain
 from serigraph.errors import SerigraphError
 
@@ -37,7 +50,10 @@ for name, module in {
     "audit": audit,
     "report": report,
     "verify": verify,
+    "evaluate": evaluate,
     "export": export,
+    "simulate": simulate,
+    "reproduce": reproduce,
 }.items():
     app.command(name)(module.command)
 

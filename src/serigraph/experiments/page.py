@@ -160,7 +160,7 @@ def _claims(study: Study) -> str:
     return (
         "<h2>The paper's claims</h2><p>A curve is called nearly unchanged if its fitted line moves "
         f"by less than {NEARLY:.0%} of its mean from round 2 to the last, or if its slope is "
-        f"within two standard errors of none and no round is above {STANDS_OUT} times the median.</p>"
+        f"within two standard errors of none and no round is above {STANDS_OUT} medians.</p>"
         f'<div class="wide"><table><tr>{head}</tr>{"".join(rows)}</table></div>'
     )
 

@@ -1,6 +1,7 @@
 """How useful a release is: what it answers, how much it hides, how large its groups are."""
 
 from serigraph.utility.divergence import Divergence, kl_divergence
+from serigraph.utility.evaluation import Evaluation, QueryPlan, ReleaseUtility, evaluate
 from serigraph.utility.measures import (
     GroupSizes,
     discernibility,
@@ -15,16 +16,20 @@ from serigraph.utility.workload import Queries, Workload, WorkloadKind, draw_wor
 
 __all__ = [
     "Divergence",
+    "Evaluation",
     "Form",
     "GroupSizes",
     "Queries",
     "QueryErrors",
+    "QueryPlan",
+    "ReleaseUtility",
     "Workload",
     "WorkloadKind",
     "answer",
     "discernibility",
     "draw_workload",
     "estimates",
+    "evaluate",
     "group_sizes",
     "kl_divergence",
     "normalised_certainty_penalty",

@@ -58,10 +58,10 @@ class ReleaseUtility:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The releases whose tables were given, and the labels of the others."""
+    """The releases whose tables were given, and the ledger's records of the others."""
 
     releases: tuple[ReleaseUtility, ...]
-    without_table: tuple[str, ...]
+    without_table: tuple[ReleaseRecord, ...]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class QueryPlan:
 
 def evaluate(
     series: str | os.PathLike[str] | Series,
-    tables: Sequence[Any],
+    tables: Sequence[Any] = (),
     *,
     registry: Any = None,
     plan: QueryPlan | None = None,
@@ -108,7 +108,7 @@ def evaluate(
     measured = {each.release for each in found}
     return Evaluation(
         tuple(sorted(found, key=lambda each: each.release)),
-        tuple(release.label for release in releases if release.number not in measured),
+        tuple(release for release in releases if release.number not in measured),
     )
 
 
