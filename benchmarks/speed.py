@@ -1,0 +1,277 @@
+"""Speed beside the machine's floor, in one run: `make bench`.
+
+The floor is what Polars needs to read the same file, sort it by one 64-bit key and write it.
+Product and floor run one after the other, three times, and the best of each counts. Everything is
+written to bench-out/, one JSON file a run, which `make bench-compare` sets beside each other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks import speed_data as data
+from serigraph import __version__
+from serigraph.ledger import Series
+
+Row = dict[str, Any]
+
+
+def worker(*arguments: str | Path) -> Row:
+    """Run one measurement in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.speed_worker", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    result: Row = json.loads(done.stdout)
+    return result
+
+
+def best(results: list[Row]) -> Row:
+    return min(results, key=lambda result: result["seconds"])
+
+
+class Bench:
+    """The files of one run, and the rows of its table."""
+
+    def __init__(self, folder: Path, repeats: int) -> None:
+        self.folder = folder
+        self.repeats = repeats
+        self.rows: list[Row] = []
+
+    def table(self, people: int, release: int) -> Path:
+        path = self.folder / f"tables/{people}-{release}.parquet"
+        return path if path.exists() else data.write(data.table(people, release), path)
+
+    def series(self, name: str, policy: str) -> Path:
+        path = self.folder / "series" / name
+        shutil.rmtree(path, ignore_errors=True)
+        Series.create(path, {"policy.toml": policy.encode()})
+        return path
+
+    def floor(self, table: Path) -> Row:
+        out = self.folder / f"floor{table.suffix}"
+        return best([worker("floor", table, out) for _ in range(self.repeats)])
+
+    def publish(self, table: Path, series: Path, registry: str | Path = "") -> Row:
+        """The best of several releases of the same table, each onto a copy of the series."""
+        results = []
+        for _ in range(self.repeats):
+            with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
+                copy = Path(scratch) / series.name
+                shutil.copytree(series, copy)
+                results.append(worker("publish", table, copy, registry))
+        return best(results)
+
+    def add(self, work: str, target: str, figure: float, unit: str, **details: Any) -> None:
+        self.rows.append(
+            {"work": work, "target": target, "figure": figure, "unit": unit, **details}
+        )
+        shown = f"{figure:,.2f} {unit}".strip()
+        print(f"{work:<66} {shown:>14}   target {target}", flush=True)
+        for name, value in details.items():
+            if isinstance(value, dict):
+                times = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in value.items())
+                print(f"    {name}: {times}", flush=True)
+
+
+def first_releases(bench: Bench, people: int, form: str) -> Row:
+    table = bench.table(people, 1)
+    floor = bench.floor(table)
+    release = bench.publish(table, bench.series(f"first-{people}", data.policy(form=form)))
+    bench.add(
+        f"release 1, {people:,} people, {form}",
+        "<= 4 x floor",
+        release["seconds"] / floor["seconds"],
+        "x floor",
+        seconds=release["seconds"],
+        floor_seconds=floor["seconds"],
+        peak_mb=release["peak_mb"],
+        mean_size=release["mean_size"],
+        stages=release["stages"],
+    )
+    return release
+
+
+def later_releases(
+    bench: Bench, people: int, releases: int, name: str, strategy: str, target: str, first: Row
+) -> Row:
+    series = bench.series(f"{name}-{people}", data.policy(strategy=strategy))
+    for number in range(1, releases):
+        worker("publish", bench.table(people, number), series)
+    last = bench.publish(bench.table(people, releases), series)
+    bench.add(
+        f"release {releases}, {people:,} people, 80 % returning, {name}",
+        target,
+        last["seconds"] / first["seconds"],
+        "x release 1",
+        seconds=last["seconds"],
+        peak_mb=last["peak_mb"],
+        mean_size=last["mean_size"],
+        stages=last["stages"],
+    )
+    size = sum(path.stat().st_size for path in (series / "ledger").rglob("*.parquet"))
+    bench.add(
+        f"ledger of {releases - 1} releases of {people:,} people, {name}",
+        "< 1.5 GiB for 20 x 10M",
+        size / people / (releases - 1),
+        "bytes a member",
+        bytes=size,
+    )
+    return last
+
+
+def with_registry(bench: Bench, people: int) -> None:
+    registry = data.write(data.registry(people), bench.folder / f"tables/registry-{people}.parquet")
+    table = data.write(
+        data.table(people, 1).sample(people // 10, seed=3),
+        bench.folder / f"tables/release-of-{people}.parquet",
+    )
+    floor = bench.floor(registry)
+    rare = ", ".join(f'"{name}"' for name in data.NAMES[-2:])
+    release = bench.publish(
+        table,
+        bench.series(f"registry-{people}", data.policy(protected=f"values = [{rare}]")),
+        registry,
+    )
+    bench.add(
+        f"registry of {people:,}, release of {people // 10:,}, 1 % protected",
+        "<= 2 x floor",
+        release["seconds"] / floor["seconds"],
+        "x floor",
+        seconds=release["seconds"],
+        floor_seconds=floor["seconds"],
+        peak_mb=release["peak_mb"],
+        stages=release["stages"],
+    )
+
+
+def command(bench: Bench, people: int) -> None:
+    """A whole command on few distinct quasi-identifiers, CSV in and out."""
+    table = data.write(data.few_cells(people), bench.folder / f"tables/few-{people}.csv")
+    policy = data.policy(
+        form="generalised",
+        strategy='name = "constant"\nreleases = 1',
+        threshold="1/5",
+        file="csv",
+    )
+    seconds, peak = [], 0.0
+    for _ in range(bench.repeats):
+        series = bench.series(f"few-{people}", policy)
+        began = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "serigraph", "publish", str(table), "--series", str(series)],
+            check=True,
+            capture_output=True,
+        )
+        seconds.append(time.perf_counter() - began)
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    bench.add(
+        f"{people:,} rows in 20,000 cells, CSV, the whole command",
+        "3 s, 700 MB",
+        min(seconds),
+        "s",
+        largest_peak_mb_of_any_child=peak,
+    )
+
+
+def starting(bench: Bench) -> None:
+    table = data.write(data.table(8_000, 1), bench.folder / "tables/small.parquet")
+    with tempfile.TemporaryDirectory() as cache:
+        series = bench.series("cold", data.policy())
+        began = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "serigraph", "publish", str(table), "--series", str(series)],
+            check=True,
+            capture_output=True,
+            env={**os.environ, "NUMBA_CACHE_DIR": cache},
+        )
+        bench.add(
+            "first release on a fresh install, compile included",
+            "< 15 s",
+            time.perf_counter() - began,
+            "s",
+        )
+    for what, arguments, target in (
+        ("serigraph status", ["status", str(bench.folder / "series/cold")], "< 1 s"),
+        ("serigraph --help", ["--help"], "< 0.3 s"),
+    ):
+        times = []
+        for _ in range(bench.repeats):
+            began = time.perf_counter()
+            subprocess.run(
+                [sys.executable, "-m", "serigraph", *arguments], check=True, capture_output=True
+            )
+            times.append(time.perf_counter() - began)
+        bench.add(what, target, min(times), "s")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--people", type=int, nargs="+", default=[1_000_000, 10_000_000])
+    parser.add_argument("--releases", type=int, default=20)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--out", type=Path, default=Path("bench-out"))
+    options = parser.parse_args()
+    bench = Bench(options.out.absolute() / "work", options.repeats)
+    bench.folder.mkdir(parents=True, exist_ok=True)
+    starting(bench)
+    command(bench, min(options.people))
+    firsts: dict[int, Row] = {}
+    for people in options.people:
+        firsts[people] = first_releases(bench, people, "bucketised")
+        first_releases(bench, people, "generalised")
+    lasts: dict[int, Row] = {}
+    for people in options.people:
+        lasts[people] = later_releases(
+            bench, people, options.releases, "constant", data.CONSTANT, "<= 2 x", firsts[people]
+        )
+    later_releases(
+        bench,
+        min(options.people),
+        options.releases,
+        "geometric",
+        data.GEOMETRIC,
+        "<= 3 x",
+        firsts[min(options.people)],
+    )
+    with_registry(bench, max(options.people))
+    if len(options.people) > 1:
+        small, large = min(options.people), max(options.people)
+        for what, key, target in (("time", "seconds", "<= 12 x"), ("memory", "peak_mb", "<= 11 x")):
+            bench.add(
+                f"growth of {what} from {small:,} to {large:,} people, release 1",
+                target,
+                firsts[large][key] / firsts[small][key],
+                "x",
+            )
+    bench.add(
+        f"peak memory, {max(options.people):,} people, release {options.releases}",
+        "< 12 GiB",
+        lasts[max(options.people)]["peak_mb"] / 1024,
+        "GiB",
+    )
+    result = {
+        "version": __version__,
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "rows": bench.rows,
+    }
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    path = options.out / f"speed-{stamp}.json"
+    path.write_text(json.dumps(result, indent=2) + "\n")
+    shutil.rmtree(bench.folder)
+    print(f"\nWritten to {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""One measured run in a process of its own: prints seconds, seconds of each stage, and peak memory.
+
+`python -m benchmarks.speed_worker floor TABLE OUT` reads, sorts by one 64-bit key and writes, with
+Polars. `... publish TABLE SERIES [REGISTRY]` publishes. What is imported and compiled before does
+not count; whole commands are measured from outside.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+
+import polars as pl
+
+
+def floor(table: str, out: str) -> dict[str, float]:
+    began = time.perf_counter()
+    frame = pl.read_csv(table) if table.endswith(".csv") else pl.read_parquet(table)
+    ordered = frame.sort(pl.col("person").hash(seed=1))
+    (ordered.write_csv if out.endswith(".csv") else ordered.write_parquet)(out)
+    return {"seconds": time.perf_counter() - began}
+
+
+def publish(table: str, series: str, registry: str = "") -> dict[str, object]:
+    from serigraph.publishing import publish
+
+    stages: list[tuple[str, float]] = []
+    began = time.perf_counter()
+    release = publish(
+        table,
+        series,
+        registry=registry or None,
+        allow_suppression=True,
+        progress=lambda stage: stages.append((stage, time.perf_counter())),
+    )
+    ended = time.perf_counter()
+    times = [*(at for _, at in stages), ended]
+    return {
+        "seconds": ended - began,
+        "stages": {name: times[i + 1] - at for i, (name, at) in enumerate(stages)},
+        "mean_size": release.figures["mean_size_with_protected_value"],
+        "suppressed": release.figures["suppressed_values"],
+    }
+
+
+def main() -> None:
+    work = {"floor": floor, "publish": publish}[sys.argv[1]]
+    result = work(*sys.argv[2:])
+    result["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
