@@ -52,22 +52,13 @@ def make_release(
     if plan.is_presence_known and demand.interleave:
         history = history.subset(population.present)
         population = population.subset(population.present)
-    grouping = form_groups(
-        population,
-        history,
-        demand,
-        plan.method,
-        _weight(population, plan),
-        randomness.keys(population.size),
-    )
-    while True:
+    grouping, (person, value) = _formed(population, history, demand, plan, randomness)
+    while len(person):
+        suppressed.update(named(population, value))
+        population = population.without(person, value)
         person, value = excess_pairs(
             population, history, demand, _weight(population, plan), grouping.group
         )
-        if len(person) == 0:
-            break
-        suppressed.update(named(population, value))
-        population = population.without(person, value)
     lost = losses(before, population)
     if suppressed and (not plan.allows_suppression or not population.present.any()):
         raise refusal(before, base, before.size, suppressed, lost, where)
@@ -102,6 +93,32 @@ def make_release(
             for domain, width in zip(population.domains, widths, strict=True)
         },
     )
+
+
+def _formed(
+    population: Population,
+    history: History,
+    demand: Demand,
+    plan: Plan,
+    randomness: Randomness,
+) -> tuple[Grouping, tuple[NDArray[np.int64], NDArray[np.int32]]]:
+    """Groups, and the pairs in them that somebody cannot bear.
+
+    While the strategy asks the same of everybody, groups are formed without looking at the past,
+    which is faster; if that was too bold, because an earlier release followed another plan, they
+    are formed again.
+    """
+    weight = _weight(population, plan)
+    keys = randomness.keys(population.size)
+    past = [history]
+    if plan.strategy.asks_the_same_of_everybody(len(history.groups)):
+        past = [History.none(population.size), history]
+    for known in past:
+        grouping = form_groups(population, known, demand, plan.method, weight, keys)
+        excess = excess_pairs(population, history, demand, weight, grouping.group)
+        if len(excess[0]) == 0:
+            break
+    return grouping, excess
 
 
 def _weight(population: Population, plan: Plan) -> NDArray[np.uint8]:

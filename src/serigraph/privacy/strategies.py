@@ -118,6 +118,16 @@ class ConstantRatio:
         constant = equal_ratio(1 - threshold, self.releases)
         return tuple(constant if link < self.releases else math.inf for link in range(links))
 
+    def asks_the_same_of_everybody(self, releases: int) -> bool:
+        """Whether the target of a pair is the same whatever its links in so many past releases.
+
+        It is while no pair can have had k' links, as long as all of them followed this plan.
+
+        >>> ConstantRatio(20, replan=False).asks_the_same_of_everybody(19)
+        True
+        """
+        return not self.replan and releases < self.releases
+
     def describe(self) -> str:
         """The strategy in words (Section 6.1).
 
@@ -203,6 +213,10 @@ class Geometric:
         (4.0, 6.0, 10.0, 18.0, 34.0)
         """
         return tuple(rounded_up(self._closed_form(threshold, link)) for link in range(links))
+
+    def asks_the_same_of_everybody(self, releases: int) -> bool:
+        """Whether links in so many past releases leave every target as it was."""
+        return releases == 0
 
     def describe(self) -> str:
         """The strategy in words (Section 6.2).
@@ -309,6 +323,10 @@ class OptimalSchedule:
         """
         planned = self._planned(threshold)[:links]
         return planned + (math.inf,) * (links - len(planned))
+
+    def asks_the_same_of_everybody(self, releases: int) -> bool:
+        """Whether links in so many past releases leave every target as it was."""
+        return releases == 0
 
     def describe(self) -> str:
         """The strategy in words.
