@@ -104,8 +104,8 @@ def _tell(found: Evaluation) -> None:
         say(f"Release {record.number}, {record.label}: {figures['present']:,} people, no table")
         say(
             f"  {figures['groups']:,} groups of {figures['mean_size']:.1f} people on average, "
-            f"largest {figures['largest_size']:,}; {figures['groups_with_protected_value']:,} with a "
-            f"protected value, {figures['mean_size_with_protected_value']:.1f} people on average"
+            f"largest {figures['largest_size']:,}; {figures['groups_with_protected_value']:,} with "
+            f"a protected value, {figures['mean_size_with_protected_value']:.1f} people on average"
         )
     if found.without_table:
         say("Give the tables of these releases to see the errors of queries.")
