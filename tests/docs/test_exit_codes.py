@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import serigraph.publishing
 from docs.pages import ROOT
 from serigraph.cli import main
 from serigraph.errors import ImpossibleState
+from serigraph.ledger import Series
 
 
 @pytest.fixture
@@ -52,14 +52,13 @@ def test_an_interrupt_and_a_bug_say_so(
     raised: BaseException,
     code: int,
     said: str,
-    clinic: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def end(*_: object, **__: object) -> None:
+    def end(_: object) -> None:
         raise raised
 
     # Neither can be brought about from outside at a moment that a test could rely on.
-    monkeypatch.setattr(serigraph.publishing, "publish", end)
-    assert exit_code(monkeypatch, "publish", "2024H1.csv", "--series", "clinic") == code
+    monkeypatch.setattr(Series, "open", end)
+    assert exit_code(monkeypatch, "status", "clinic") == code
     assert said in capsys.readouterr().err

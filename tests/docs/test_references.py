@@ -14,13 +14,29 @@ from typer.testing import CliRunner
 import serigraph
 from docs.pages import ROOT
 from serigraph import errors
+from serigraph.auditing import Audit
 from serigraph.cli import app as command_line
 from serigraph.ledger import PastExposure, ReleaseRecord
+from serigraph.planning import SeriesPlan
 from serigraph.publishing import Begun, PersonHistory, Published, Status
 from serigraph.publishing.standing import ValueStanding
+from serigraph.reporting.series_report import SeriesReport
+from serigraph.reporting.verifying import Verified
 
 REFERENCE = ROOT / "docs/reference"
-RESULTS = [Begun, Published, Status, ValueStanding, PersonHistory, PastExposure, ReleaseRecord]
+RESULTS = [
+    Audit,
+    Begun,
+    PastExposure,
+    PersonHistory,
+    Published,
+    ReleaseRecord,
+    SeriesPlan,
+    SeriesReport,
+    Status,
+    ValueStanding,
+    Verified,
+]
 
 
 def sections(name: str, level: str = "## ") -> dict[str, str]:
