@@ -29,7 +29,8 @@ Mask = NDArray[np.bool_]
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|Inf|∞)"
 _DATE = r"\d{4}(?:-\d{2}(?:-\d{2})?)?"
-_BETWEEN = r"\s*(?:,|;|~|\.\.|:|–|—|/|\bto\b|-)\s*"
+_BETWEEN = r"\s*(,|;|~|\.\.|:|–|—|/|\bto\b|-)\s*"
+_IN_BRACKETS = (",", ";")  # without brackets these separate the members of a set
 _SIDES: dict[str, tuple[bool, bool]] = {  # keeps what is above, includes the bound
     ">=": (True, True),
     "≥": (True, True),
@@ -138,8 +139,9 @@ class CellReader:
             low = self._bound(open_ended[1])[0]
             return self._where(lambda at: at >= low)
         between = re.fullmatch(rf"([\[\](]?)\s*({pattern}){_BETWEEN}({pattern})\s*([\[\])]?)", text)
-        if between and bool(between[1]) == bool(between[4]):
-            return self._between(between[1], between[2], between[3], between[4])
+        if between and bool(between[1]) == bool(between[5]):
+            is_range = between[1] or between[3] not in _IN_BRACKETS
+            return self._between(*between.group(1, 2, 4, 5)) if is_range else None
         partial = re.fullmatch(pattern, text) if self._domain.kind == "date" else None
         if partial:
             first, last = self._bound(text)
@@ -167,6 +169,8 @@ class CellReader:
         if not any(len(known) == len(text) for known in self._texts):
             pattern = pattern.rstrip(".") + ".*"
         fits = [re.fullmatch(pattern, known, re.DOTALL) is not None for known in self._texts]
+        if not any(fits) and any(separator in text for separator in _SEPARATORS):
+            return None  # a set of masks, perhaps
         return self._of_known(np.array(fits, dtype=np.bool_))
 
     @cached_property

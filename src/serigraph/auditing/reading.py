@@ -66,7 +66,7 @@ def _sources(source: Any, number: int) -> tuple[str, list[Any]]:
     path = Path(source)
     if path.is_dir():
         return path.name, _in_folder(path)
-    if PAIR in path.name and not path.exists():
+    if PAIR in str(source) and not path.exists():
         first, _, second = str(source).partition(PAIR)
         return Path(first).name, [Path(first), Path(second)]
     return path.name, [path]
