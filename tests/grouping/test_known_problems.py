@@ -1,0 +1,116 @@
+"""Problems whose solution is known."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from grouping.cases import case, number_line
+from grouping.naive import PastGroup, Person
+from serigraph.grouping import Method
+from serigraph.privacy import ConstantRatio
+
+HALF = Fraction(1, 2)
+METHODS: list[Method] = ["top-down", "bottom-up"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("interleave", [False, True])
+def test_parts_of_a_violating_group_may_be_valid(method: Method, interleave: bool) -> None:
+    """The paper's corollary says otherwise; who has a past of 9 in 20 must be split off, and
+    nothing suppressed."""
+    a, b, s, c = range(4)
+    past = (PastGroup(20, {s: 9}),)
+    held = [a, b, s, c]
+    people = [
+        Person((place,), frozenset({value}), past if place == 0 else ())
+        for place, value in enumerate(held)
+    ]
+    problem = case(
+        people,
+        [number_line(4)],
+        [ConstantRatio(1)] * 4,
+        [HALF] * 4,
+        method=method,
+        interleave=interleave,
+    )
+    group = problem.groups().group
+    assert problem.excess(np.zeros(4, dtype=np.int64)) == {(2, s)}
+    assert problem.excess(group) == set()
+    assert group[0] != group[2]
+    assert np.bincount(group).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("interleave", [False, True])
+def test_whoever_has_no_protected_value_nearby_stays_as_it_is(
+    method: Method, interleave: bool
+) -> None:
+    people = [Person((place,), frozenset({0} if place == 5 else ())) for place in range(40)]
+    problem = case(
+        people,
+        [number_line(40)],
+        [ConstantRatio(2)],
+        [HALF],
+        method=method,
+        interleave=interleave,
+    )
+    size = np.bincount(problem.groups().group)
+    assert sorted(size.tolist())[-1] in range(4, 8)
+    assert sorted(size.tolist())[-2] == 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_cutting_a_group_that_failed_leaves_no_group_below_the_minimum(method: Method) -> None:
+    """The first cannot share a group with the value; either cut would leave one person alone."""
+    people = [
+        Person((0,), frozenset(), (PastGroup(20, {0: 9}),)),
+        Person((1,), frozenset()),
+        Person((2,), frozenset({0})),
+    ]
+    problem = case(
+        people, [number_line(3)], [ConstantRatio(1)], [HALF], method=method, minimum_size=2
+    )
+    assert np.bincount(problem.groups().group).min() >= 2
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("interleave", [False, True])
+def test_a_need_that_shrank_is_enough_where_everybody_has_a_past(
+    method: Method, interleave: bool
+) -> None:
+    """At 1/2 and two releases: four people at first, three the second time."""
+    past = (PastGroup(4, {0: 1}),)
+    people = [Person((place,), frozenset({0} if place == 1 else ()), past) for place in range(3)]
+    problem = case(
+        people,
+        [number_line(3)],
+        [ConstantRatio(2)],
+        [HALF],
+        method=method,
+        interleave=interleave,
+    )
+    assert problem.excess(problem.groups().group) == set()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_dealing_looks_at_nobodys_place(method: Method) -> None:
+    """A cell that is too small to cut is dealt alike wherever its people are."""
+    draw = np.random.default_rng(1)
+    held = [frozenset({int(value)}) for value in draw.integers(0, 12, 30)]
+    grouped = []
+    for places in (draw.permutation(30), draw.permutation(30)):
+        people = [Person((int(at),), values) for at, values in zip(places, held, strict=True)]
+        problem = case(
+            people,
+            [number_line(30)],
+            [ConstantRatio(10)] * 12,
+            [HALF] * 12,
+            method=method,
+            interleave=True,
+            minimum_size=16,
+        )
+        grouped.append(problem.groups().group.tolist())
+    assert grouped[0] == grouped[1]

@@ -1,0 +1,46 @@
+"""The kernel's ratio for the next link is the strategy's own."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grouping.cases import case, number_line
+from grouping.naive import Person
+from serigraph.grouping import kernels
+from serigraph.grouping.problem import facts
+from serigraph.privacy import ConstantRatio, Strategy
+from serigraph.records import Exposure
+from theorems.strategies import publishing_strategies, unspent_histories
+
+plain = kernels.next_target.py_func  # the same lines without the compiler
+
+
+@settings(deadline=None)
+@given(publishing_strategies(), unspent_histories(), st.integers(0, 2))
+def test_next_target_is_the_ratio_of_the_strategy(
+    strategy: Strategy, past: tuple[Fraction, list[Exposure]], value: int
+) -> None:
+    threshold, exposures = past
+    survival = math.prod((each.survival for each in exposures), start=Fraction(1))
+    problem = case(
+        [Person((0,), frozenset({0, 1, 2}))], [number_line(2)], [strategy] * 3, [threshold] * 3
+    )
+    f = facts(problem.population, problem.history, problem.demand, problem.weight, problem.key)
+    logs = sum(math.log1p(-each.count / each.size) for each in exposures)
+    expected = strategy.ratio(threshold, len(exposures), survival)
+    # Where hardly any budget is left, its logarithm has few digits left as well.
+    left = float((survival - (1 - threshold)) / survival)
+    assert plain(f, value, len(exposures), logs) == pytest.approx(expected, rel=1e-13 / left + 1e-9)
+
+
+def test_a_used_up_budget_asks_for_more_than_any_group() -> None:
+    half = Fraction(1, 2)
+    problem = case([Person((0,), frozenset({0}))], [number_line(2)], [ConstantRatio(2)], [half])
+    f = facts(problem.population, problem.history, problem.demand, problem.weight, problem.key)
+    assert plain(f, 0, 1, math.log(0.5)) == math.inf
+    assert plain(f, 0, 1, -math.inf) == math.inf
