@@ -164,8 +164,8 @@ def main() -> None:
     stands = serigraph.status(series)
     print(
         f"\nThe guarantee held over all {RELEASES} releases: of {stands.pairs:,} pairs of a person "
-        f"and a protected value,\nnone was ever linked with a probability above 1/3; the largest is "
-        f"{float(largest):.4f}."
+        f"and a protected value,\nnone was ever linked with a probability above 1/3; the largest "
+        f"is {float(largest):.4f}."
     )
     print(f"\nReleases:  {series.path / 'releases'}")
     print(f"Ledger:    {series.path / 'ledger'}  (as confidential as the data)")

@@ -34,4 +34,4 @@ class SeededRandomness:
 
 def shuffled(number: int, randomness: Randomness) -> NDArray[np.int64]:
     """The numbers 0..number-1 in random order."""
-    return np.argsort(randomness.keys(number), kind="stable")
+    return np.argsort(randomness.keys(number))

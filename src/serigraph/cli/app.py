@@ -7,7 +7,10 @@ is missing, busy or damaged; 7 the disk is full or cannot be written; 70 a bug; 
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,7 +31,7 @@ from serigraph.cli import (
     verify,
 )
 from serigraph.cli.output import complain
-from serigraph.errors import SerigraphError
+from serigraph.errors import ImpossibleState, SerigraphError
 
 app = typer.Typer(
     name="serigraph",
@@ -40,6 +43,7 @@ app = typer.Typer(
 )
 
 _INTERRUPTED = 130
+_SHOW_ALL = "SERIGRAPH_TRACEBACK"
 
 for name, module in {
     "init": init,
@@ -86,3 +90,20 @@ def main() -> None:
             # Typer ends so without a word. The release may be out: that hangs on a single commit.
             print("Interrupted: 'serigraph status' says which releases are out.", file=sys.stderr)
         raise
+    except Exception as error:
+        if os.environ.get(_SHOW_ALL):
+            raise
+        complain(_bug(error), as_json)
+        sys.exit(ImpossibleState.exit_code)
+
+
+def _bug(error: Exception) -> ImpossibleState:
+    """An error that nobody foresaw, without its message: a library's message may quote a cell."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if "serigraph" in frame.filename] or frames
+    return ImpossibleState(
+        f"{type(error).__name__}: a bug in serigraph",
+        where=f"{Path(ours[-1].filename).name}, line {ours[-1].lineno}",
+        remedy=f"please report it; {_SHOW_ALL}=1 in the environment shows all of it, which may "
+        "include data",
+    )

@@ -67,7 +67,7 @@ def excess_pairs(
     """The (person, value) pairs to be given up: everybody that holds, in some group, a value that
     some member of the group cannot bear."""
     f = facts(population, history, demand, weight, np.zeros(population.size, dtype=np.uint64))
-    order = np.argsort(group, kind="stable")
+    order = np.argsort(group)
     ends = np.cumsum(np.bincount(group))
     found = kernels.excesses(f, scratch(len(population.protected)), order, ends)
     holder = np.repeat(np.arange(population.size), np.diff(population.held_start))

@@ -26,6 +26,8 @@ from serigraph.tables import Prepared, ProtectedChoice, prepare, read_table
 
 STAGES = ("reading", "preparing", "recalling", "forming groups", "verifying", "recoding", "writing")
 
+_TOO_MUCH = 0.5  # of the quasi-identifiers' precision
+
 
 @dataclass(frozen=True)
 class Published:
@@ -126,7 +128,24 @@ def publish(
                 summary=summary,
             ),
         )
-    return Published(record, opened.path / "releases" / record.label, tables, prepared.notes)
+    return Published(
+        record,
+        opened.path / "releases" / record.label,
+        tables,
+        (*prepared.notes, *_advice(made, policy)),
+    )
+
+
+def _advice(made: Made, policy: Policy) -> tuple[str, ...]:
+    """What would help where most of the precision is gone."""
+    lost = sum(made.widths.values()) / max(len(made.widths), 1)
+    if lost <= _TOO_MUCH or policy.output.form != "generalised":
+        return ()
+    return (
+        f"{lost:.0%} of the precision is lost, because values are nearly as frequent as the "
+        'guarantee allows: form = "bucketised" in [output] keeps the quasi-identifiers, and a '
+        "registry, fewer releases or fewer protected values make regions smaller",
+    )
 
 
 def _policy_in_force(series: Series, releases: tuple[ReleaseRecord, ...]) -> Policy:

@@ -16,7 +16,7 @@ def extents(
     low = np.full((groups, columns), np.iinfo(np.int32).max, dtype=np.int32)
     high = np.full((groups, columns), -1, dtype=np.int32)
     if len(group):
-        order = np.argsort(group, kind="stable")
+        order = np.argsort(group)
         begins = np.flatnonzero(np.diff(group[order], prepend=-1))
         which = group[order[begins]]
         for column in range(columns):
@@ -29,7 +29,7 @@ def extents(
 def normalised_widths(
     population: Population, group: NDArray[np.int64], groups: int
 ) -> NDArray[np.float64]:
-    """NCP of each column: the width of a person's group on the column's scale, averaged over people.
+    """NCP of each column: the width of a person's group on its scale, averaged over people.
 
     0 where everybody keeps its own value, 1 where nobody's value is told from another's.
     """

@@ -53,18 +53,28 @@ def bucketised(
     """
     shown = np.bincount(group[population.present], minlength=int(group.max()) + 1) > 0
     rows = np.flatnonzero(shown[group] & (population.present | shows_absent))
-    rows = rows[shuffled(len(rows), randomness)]
-    rows = rows[np.argsort(group[rows], kind="stable")]
+    drawn = randomness.keys(len(rows)) >> np.uint64(32)
+    rows = rows[np.argsort((group[rows].astype(np.uint64) << np.uint64(32)) | drawn)]
     members = {GROUP: pl.Series(GROUP, group[rows])}
     for codes, domain in zip(population.codes, population.domains, strict=True):
         members[domain.name] = domain.values.gather(codes[rows]).alias(domain.name)
-    held = (
-        pl.DataFrame({GROUP: group, VALUE: population.values})
-        .filter(pl.Series(population.present) & (pl.col(VALUE).list.len() > 0))
-        .explode(VALUE)
-        .group_by(GROUP, VALUE)
-        .len(COUNT)
-        .sort(GROUP, VALUE)
-        .with_columns(pl.col(COUNT).cast(pl.Int64))
+    return {"quasi_identifiers": pl.DataFrame(members), "sensitive": _held(population, group)}
+
+
+def _held(population: Population, group: NDArray[np.int64]) -> pl.DataFrame:
+    """How many people of each group hold each value, protected or not."""
+    lengths = population.values.list.len().fill_null(0).to_numpy()
+    flat = population.values.filter(population.values.list.len() > 0).explode()
+    names = flat.unique().sort()
+    code = flat.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
+    together, count = np.unique(
+        np.repeat(group, lengths) * max(len(names), 1) + code, return_counts=True
     )
-    return {"quasi_identifiers": pl.DataFrame(members), "sensitive": held}
+    return pl.DataFrame(
+        {
+            GROUP: together // max(len(names), 1),
+            VALUE: names.gather(together % max(len(names), 1)),
+            COUNT: count,
+        },
+        schema={GROUP: pl.Int64, VALUE: pl.String, COUNT: pl.Int64},
+    )

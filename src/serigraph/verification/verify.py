@@ -67,7 +67,7 @@ def verify(
             remedy="lower minimum_group_size in the policy",
         )
     composition = _composition(population, group, shown, number, chosen_from)
-    by_group = np.argsort(new_group, kind="stable")
+    by_group = np.argsort(new_group)
     pairs, worst, close = kernels.survey_members(
         np.concatenate([[0], np.cumsum(size)]),
         member[by_group],
