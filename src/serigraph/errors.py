@@ -1,23 +1,23 @@
 """Every error that Serigraph raises on purpose.
 
     SerigraphError
-    ├── InputRefused            the table, the registry or the policy is not usable as it is      exit 3
+    ├── InputRefused            the table, the registry or the policy is not usable       exit 3
     │   ├── PolicyError         the policy file; lists all problems at once
     │   ├── TableError          the table or the registry; lists all problems at once
     │   ├── TaxonomyError       a taxonomy file
     │   └── MissingExtra        the format needs a package that is not installed
-    ├── PromiseError            the release cannot be made without breaking the promise           exit 4
+    ├── PromiseError            the release cannot be made without breaking the promise   exit 4
     │   ├── Infeasible          some values do not fit; says which and what would help
     │   ├── GuaranteeExceeded   the verifier found a pair above its threshold
     │   └── PolicyChanged       the policy was changed in a way that would break the promise
-    ├── AlreadyPublished        this label or this table is out already                           exit 5
-    ├── SeriesError             the series on disk                                                exit 6
+    ├── AlreadyPublished        this label or this table is out already                   exit 5
+    ├── SeriesError             the series on disk                                        exit 6
     │   ├── SeriesNotFound      no series at this path
     │   ├── SeriesExists        there is a series at this path already
     │   ├── SeriesBusy          another process is publishing
     │   └── LedgerDamaged       a part of the ledger was changed or is missing
-    ├── StorageError            the disk is full or cannot be written                             exit 7
-    └── ImpossibleState         a check that no input should be able to fail: a bug               exit 70
+    ├── StorageError            the disk is full or cannot be written                     exit 7
+    └── ImpossibleState         a check that no input should be able to fail: a bug       exit 70
 
 An error says what is wrong, where, and what to do, and it never holds a person's id or value.
 """

@@ -81,7 +81,8 @@ class Population:
         """The population after pairs of a person and a protected value were suppressed.
 
         A suppressed value leaves no trace: it is taken out of the person's set, and a person whose
-        set becomes empty by that has no record any more, but stays where it is, as an absent member.
+        set becomes empty by that has no record any more, but stays where it is, as an absent
+        member.
         """
         covers = [each.covers() for each in self.protected]
         taken: dict[int, set[str]] = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ class Taxonomy:
             raise TaxonomyError(
                 "the taxonomy is not a tree",
                 where=where,
-                remedy="give every leaf one line, leaf first and root last, with equally many levels",
+                remedy="give every leaf one line, leaf first, root last, with equally many levels",
                 problems=problems,
             )
         children: dict[tuple[str, ...], dict[tuple[str, ...], None]] = {}
@@ -136,7 +137,7 @@ def _problems(rows: Sequence[Sequence[str]]) -> list[str]:
         if row[0] in seen:
             problems.append(f"line {number} repeats the leaf of line {seen[row[0]]}")
         seen[row[0]] = number
-        for level, (child, parent) in enumerate(zip(row, row[1:], strict=False)):
+        for level, (child, parent) in enumerate(pairwise(row)):
             known, line = parent_of.setdefault((level, child), (parent, number))
             if known != parent:
                 problems.append(

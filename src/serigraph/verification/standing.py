@@ -18,7 +18,7 @@ MOST_LINKS = 1024
 
 @dataclass(frozen=True)
 class Standing:
-    """Counts only, nobody's name: pairs by value and by tenth of the budget that they have spent."""
+    """Counts only, nobody's name: pairs by value and by tenth of their budget that is spent."""
 
     spent: NDArray[np.int64]  # [value, tenth]
     links: NDArray[np.int64]  # [value, number of links]

@@ -182,8 +182,8 @@ def _exceeded(
     remedy = (
         "keep this value out of the group: the budget of one of its members is used up"
         if ratio == float("inf")
-        else f"give this group at least {smallest_size(ratio, now.count)} members (now {now.size}), "
-        "or suppress"
+        else f"give this group at least {smallest_size(ratio, now.count)} members "
+        f"(now {now.size}), or suppress"
     )
     return GuaranteeExceeded(
         f"breach probability would be {probability} ({float(probability):.3f}), above {threshold}",
