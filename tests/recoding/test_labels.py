@@ -58,6 +58,25 @@ def test_sets_of_categories(names: set[str], has_missing: bool, data: st.DataObj
 
 
 @unhurried
+@given(
+    st.sets(
+        st.one_of(
+            st.sampled_from(["missing", "{a, b}", "a, b", '"a"', "{missing}", "a", "b", "{", "}"]),
+            st.text('ab,{}" ', min_size=1).map(str.strip).filter(bool),
+        ),
+        min_size=1,
+        max_size=6,
+    ),
+    st.booleans(),
+)
+def test_no_two_regions_share_a_label(names: set[str], has_missing: bool) -> None:
+    values = [None, *sorted(names)] if has_missing else sorted(names)
+    domain = Domain("city", "categorical", pl.Series(values, dtype=pl.String))
+    regions = [(a, b) for a in range(len(values)) for b in range(a, len(values))]
+    assert len(set(labels_of(domain, regions))) == len(regions)
+
+
+@unhurried
 @given(trees(), st.booleans(), st.data())
 def test_nodes_of_a_taxonomy(rows: list[list[str]], has_missing: bool, data: st.DataObject) -> None:
     taxonomy = Taxonomy.from_rows(rows)

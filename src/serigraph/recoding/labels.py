@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -28,23 +30,43 @@ def region_labels(domain: Domain, low: NDArray[np.int32], high: NDArray[np.int32
 
 
 def _label(domain: Domain, low: int, high: int) -> str:
+    first = low
     if domain.has_missing and low == 0:
         if high == 0:
             return MISSING
-        return f"{{{MISSING}, {_known(domain, 1, high)}}}"
-    return _known(domain, low, high)
+        first = 1
+    if domain.kind == "categorical":
+        return _set(_names(domain, first, high), with_missing=first > low)
+    known = [str(each) for each in (domain.values[first], domain.values[high])]
+    shown = known[0] if first == high else f"[{known[0]}, {known[1]}]"
+    return f"{{{MISSING}, {shown}}}" if first > low else shown
 
 
-def _known(domain: Domain, low: int, high: int) -> str:
-    if domain.kind != "categorical":
-        first, last = domain.values[low], domain.values[high]
-        return str(first) if low == high else f"[{first}, {last}]"
+def _names(domain: Domain, low: int, high: int) -> tuple[str, ...]:
     if domain.taxonomy is not None:
         shift = int(domain.has_missing)
-        names = domain.taxonomy.cover(low - shift, high - shift)
-    else:
-        names = tuple(str(name) for name in domain.values[low : high + 1])
-    return names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
+        return domain.taxonomy.cover(low - shift, high - shift)
+    return tuple(str(name) for name in domain.values[low : high + 1])
+
+
+def _set(names: tuple[str, ...], *, with_missing: bool) -> str:
+    """One name as it is, several in braces. Names that could be taken for something else are
+    quoted, all of them, so that no two regions share a label.
+
+    >>> _set(("a", "b"), with_missing=True), _set(("missing",), with_missing=False)
+    ('{missing, a, b}', '{"missing"}')
+    """
+    alone = len(names) == 1 and not with_missing
+    if any(_is_ambiguous(name, alone) for name in names):
+        names = tuple(json.dumps(name, ensure_ascii=False) for name in names)
+        alone = False
+    return names[0] if alone else "{" + ", ".join((MISSING,) * with_missing + names) + "}"
+
+
+def _is_ambiguous(name: str, alone: bool) -> bool:
+    if alone:
+        return name == MISSING or name.startswith("{")
+    return name == MISSING or any(letter in name for letter in ',{}"')
 
 
 def widened_to_nodes(
