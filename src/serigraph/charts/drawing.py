@@ -10,6 +10,8 @@ from html import escape
 WIDTH, HEIGHT = 360, 240
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 30, 44
 
+_LEAST = 1e-300  # below it floats lose their digits
+
 CHART_STYLE = """
 svg.chart { width: 100%; max-width: 560px; height: auto; display: block;
   font: 12px system-ui, sans-serif; }
@@ -50,7 +52,7 @@ class Scale:
             every = max(1, math.ceil((last - first) / 5))
             return [10.0**power for power in range(first, last + 1, every)]
         span = self.high - self.low
-        if span <= 0:
+        if span < _LEAST:
             return [self.low]
         rough = span / 4
         power = 10.0 ** math.floor(math.log10(rough))
@@ -71,8 +73,8 @@ def linear_from_zero(numbers: Iterable[float], start: float, end: float) -> Scal
 def logarithmic(numbers: Iterable[float], start: float, end: float) -> Scale:
     """A scale of powers of ten around all numbers, which have to be above zero."""
     known = list(numbers)
-    low = 10.0 ** math.floor(math.log10(min(known))) if known else 1.0
-    high = 10.0 ** math.ceil(math.log10(max(known))) if known else 10.0
+    low = 10.0 ** math.floor(math.log10(max(min(known), _LEAST))) if known else 1.0
+    high = 10.0 ** math.ceil(math.log10(max(*known, _LEAST))) if known else 10.0
     return Scale(low, high if high > low else low * 10, start, end, is_log=True)
 
 

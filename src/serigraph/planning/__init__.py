@@ -1,10 +1,10 @@
 """Planning: what a strategy asks for and costs, before the first release and before the next."""
 
 from serigraph.planning.outlook import LinksLeft, Outlook, ValueFit
-from serigraph.planning.plan import STAGES, SeriesPlan, plan
 from serigraph.planning.recommendation import Recommendation
 from serigraph.planning.rehearsal import Expected
 from serigraph.planning.returning import ReturnRate
+from serigraph.planning.series_plan import STAGES, SeriesPlan, plan
 
 __all__ = [
     "STAGES",

@@ -25,7 +25,6 @@ from serigraph.tables import ProtectedChoice, prepare, read_table
 from serigraph.verification import Standing, standing
 
 STAGES = ("reading", "recalling", "rehearsing")
-SAMPLE = 4_000
 _RATIOS = 20  # at least so many links are shown
 
 
@@ -55,13 +54,14 @@ def plan(
     lengths: Sequence[int] = (),
     factors: Sequence[Fraction] = (),
     query: str = "",
+    most_rehearsed: int = 4_000,
     progress: Callable[[str], None] = lambda _stage: None,
 ) -> SeriesPlan:
     """Compare strategies on the table of the next release; nothing is written.
 
     ``thresholds`` (1/l), ``lengths`` (k' of the constant ratio) and ``factors`` (alpha of the
     geometric strategy) are swept in all combinations. Group sizes come from rehearsals: so many
-    releases of a sample of the people, each made by the engine that would make the real ones.
+    releases of at most ``most_rehearsed`` people, each made by the engine of the real ones.
     """
     if releases < 1:
         raise InputRefused("a plan needs at least one release ahead", remedy="give --releases")
@@ -83,7 +83,7 @@ def plan(
     stands = _standing(opened, policy) if past else None
     names = [value.name for value in population.protected]
     history = opened.history(population.ids, names)
-    sample, sampled_history = _sample(population, history)
+    sample, sampled_history = _sample(population, history, most_rehearsed)
     in_force = policy.strategy_for(
         tuple(stands.links.sum(axis=0).tolist())
         if stands is not None and isinstance(policy.strategy_for(), OptimalSchedule)
@@ -162,9 +162,9 @@ def _under(population: Population, policy: Policy, candidate: Candidate) -> Popu
     )
 
 
-def _sample(population: Population, history: History) -> tuple[Population, History]:
-    if population.size <= SAMPLE:
+def _sample(population: Population, history: History, most: int) -> tuple[Population, History]:
+    if population.size <= most:
         return population, history
     kept = np.zeros(population.size, dtype=np.bool_)
-    kept[np.random.default_rng(1).choice(population.size, SAMPLE, replace=False)] = True
+    kept[np.random.default_rng(1).choice(population.size, most, replace=False)] = True
     return population.subset(kept), history.subset(kept)

@@ -1,0 +1,70 @@
+"""Charts are well-formed SVG whatever they are given, and draw what they are given."""
+
+from __future__ import annotations
+
+import math
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from serigraph.charts import Bar, Line, column_chart, line_chart, share_chart
+from serigraph.charts.drawing import WIDTH, Scale
+
+SVG = "{http://www.w3.org/2000/svg}"
+NUMBERS = st.floats(0, 1e9, allow_nan=False)
+NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=40)
+
+
+def elements(chart: str, tag: str) -> list[ElementTree.Element]:
+    return list(ElementTree.fromstring(chart).iter(SVG + tag))
+
+
+@given(st.lists(st.tuples(NAMES, NUMBERS), max_size=30))
+def test_columns(bars: list[tuple[str, float]]) -> None:
+    chart = column_chart("t", [Bar(name, length) for name, length in bars], x="x", y="y", limit=1)
+    drawn = elements(chart, "rect")
+    assert len(drawn) == len(bars)
+    heights = [float(each.attrib["height"]) for each in drawn]
+    assert all(height >= 0 for height in heights)
+    if bars:
+        tallest = max(range(len(bars)), key=lambda place: bars[place][1])
+        assert heights[tallest] == max(heights)
+
+
+@given(st.lists(st.tuples(NAMES, st.lists(NUMBERS, max_size=8)), max_size=8), st.booleans())
+def test_lines(lines: list[tuple[str, list[float]]], is_log: bool) -> None:
+    given = [Line(name, [(float(x), y) for x, y in enumerate(ys)]) for name, ys in lines]
+    chart = line_chart("t", given, x="x", y="y", is_log=is_log)
+    dots = elements(chart, "circle")
+    assert len(dots) == sum(sum(y > 0 or not is_log for y in ys) for _, ys in lines)
+    for dot in dots:
+        assert 0 <= float(dot.attrib["cx"]) <= WIDTH
+
+
+def test_points_that_are_not_finite_are_left_out() -> None:
+    line = Line("ends", [(1.0, 2.0), (2.0, math.inf), (3.0, math.nan)])
+    assert len(elements(line_chart("t", [line], x="x", y="y", is_log=True), "circle")) == 1
+
+
+def test_shares_and_what_lies_beyond() -> None:
+    bars = [Bar("a < b & c", 0.4, is_beyond=True, allowed=0.1), Bar("d", 0.01, allowed=0.1)]
+    chart = share_chart("Shares", bars, note="red: allowed")
+    kinds = [each.attrib["class"] for each in elements(chart, "rect")]
+    assert kinds == ["bar beyond", "bar"]
+    assert len([each for each in elements(chart, "line") if each.attrib["class"] == "limit"]) == 2
+    assert "a < b & c" in [each.text for each in elements(chart, "text")]
+
+
+@pytest.mark.parametrize(
+    ("scale", "ticks"),
+    [
+        (Scale(0, 1, 0, 1), [0, 0.5, 1.0]),
+        (Scale(0, 20, 0, 1), [0, 5, 10, 15, 20]),
+        (Scale(1, 1000, 0, 1, is_log=True), [1, 10, 100, 1000]),
+        (Scale(3, 3, 0, 1), [3]),
+    ],
+)
+def test_ticks(scale: Scale, ticks: list[float]) -> None:
+    assert scale.ticks() == pytest.approx(ticks)

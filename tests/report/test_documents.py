@@ -1,0 +1,239 @@
+"""The report and the certificate of a release: there before the commit, and true."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+
+import serigraph
+from audit.series_examples import policy, published, registry, tables
+from serigraph.auditing import audit_series
+from serigraph.auditing.evidence import as_promised
+from serigraph.auditing.figures import survey
+from serigraph.auditing.from_draft import evidence_before_commit
+from serigraph.errors import GuaranteeExceeded, StorageError
+from serigraph.ledger import ReleaseDraft, Series
+from serigraph.policy import parse_policy
+from serigraph.population import Proof
+from serigraph.publishing import Unpublished, publish
+from serigraph.reporting import publish_with_report, read_certificate, write_documents
+from serigraph.reporting.certificate import schema_text, shipped_schema
+from serigraph.reporting.page import Page, Section, Table, render
+from serigraph.reporting.risk import risk_of
+
+HEADINGS = [
+    "Context",
+    "Threat",
+    "Risk measured",
+    "Risk treated",
+    "Residual risk",
+    "Re-evaluation",
+]
+
+
+@pytest.fixture(scope="module", params=["generalised", "bucketised"])
+def series(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Series:
+    return published(tmp_path_factory.mktemp("series") / "clinic", form=request.param)
+
+
+def test_every_release_has_both_documents_and_the_ledger_knows_them(series: Series) -> None:
+    for record in series.releases():
+        folder = series.path / "releases" / record.label
+        known = {file.name: file.sha256 for file in record.files}
+        for name in ("report.html", "certificate.json"):
+            assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == known[name]
+        certificate = read_certificate(folder / "certificate.json")
+        assert certificate.files == {
+            name: digest for name, digest in known.items() if name != "certificate.json"
+        }
+        assert certificate.release == record.number
+        assert certificate.guarantee.largest_probability == record.summary["largest_probability"]
+        assert certificate.policy == record.policy
+
+
+def test_the_report_has_the_headings_of_the_standard(series: Series) -> None:
+    page = (series.path / "releases" / "r4" / "report.html").read_text()
+    assert re.findall("<h2>(.*?)</h2>", page) == HEADINGS
+    for words in ("Query error, median", "Information lost per column", "presence unknown"):
+        assert words in page
+    files = read_certificate(series.path / "releases/r4/certificate.json").files
+    for name, digest in files.items():
+        assert (digest in page) == (name != "report.html"), "no file can hold its own digest"
+
+
+def test_no_person_is_in_the_documents(series: Series) -> None:
+    for path in (series.path / "releases").rglob("*.*"):
+        assert b"secret-" not in path.read_bytes(), path.name
+
+
+def test_certificates_fit_the_published_schema(series: Series) -> None:
+    schema = json.loads(shipped_schema())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    text = (series.path / "releases" / "r2" / "certificate.json").read_text()
+    jsonschema.validate(json.loads(text), schema)
+    wrong = json.loads(text) | {"threshold": 0.5}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(wrong, schema)
+
+
+def test_the_schema_that_is_shipped_is_that_of_the_code() -> None:
+    assert shipped_schema() == schema_text()
+
+
+def test_figures_of_a_draft_are_those_of_the_audit_afterwards(tmp_path: Path) -> None:
+    """Before the commit a release knows its past by the history; afterwards by the ledger."""
+    known = registry(500)
+    series = Series.create(tmp_path / "clinic", {"policy.toml": policy().encode()})
+    seen: list[tuple[Fraction, float, int]] = []
+
+    def note(release: Unpublished) -> None:
+        risk = risk_of(release)
+        assert not risk.is_sample
+        seen.append((risk.largest, risk.over_series.mean, risk.over_series.pairs))
+        assert risk.alone.presence_known >= risk.alone.as_promised
+        assert risk.alone.one_member_known >= risk.alone.as_promised
+        write_documents(release)
+
+    # Everybody in every release: then the draft's people are all people of the series.
+    for number, table in enumerate(tables(known, 3, 500), 1):
+        publish(table, series, label=f"r{number}", documents=note, allow_suppression=True)
+    after = [each.so_far for each in audit_series(series).audit.releases]
+    assert [each.largest for each in after] == [largest for largest, _, _ in seen]
+    assert [each.pairs for each in after] == [pairs for _, _, pairs in seen]
+    assert [each.mean for each in after] == pytest.approx([mean for _, mean, _ in seen])
+
+
+def test_a_large_release_is_sampled(tmp_path: Path) -> None:
+    known = registry(500)
+    series = Series.create(tmp_path / "clinic", {"policy.toml": policy().encode()})
+    seen = []
+
+    def note(release: Unpublished) -> None:
+        evidence, is_sample = evidence_before_commit(
+            release.history,
+            release.history_ids,
+            release.made.proof,
+            release.made.population.protected,
+            False,
+            100,
+        )
+        found = survey(evidence, as_promised(evidence)).after[-1]
+        seen.append((is_sample, len(evidence.ids), found.mean, risk_of(release).over_series.mean))
+
+    publish(tables(known, 1, 300)[0], series, registry=known, documents=note)
+    is_sample, people, mean, whole = seen[0]
+    assert is_sample
+    assert people <= 100
+    assert mean == pytest.approx(whole, rel=0.5)
+
+
+def test_a_failing_document_publishes_nothing(tmp_path: Path) -> None:
+    known = registry(500)
+    series = Series.create(tmp_path / "clinic", {"policy.toml": policy().encode()})
+
+    def fail(release: Unpublished) -> None:
+        write_documents(release)
+        raise StorageError("the disk is full")
+
+    with pytest.raises(StorageError):
+        publish(tables(known, 1, 300)[0], series, registry=known, documents=fail)
+    assert series.releases() == ()
+    assert list((series.path / "releases").iterdir()) == []
+
+
+def test_the_report_of_a_series(series: Series, tmp_path: Path) -> None:
+    made = serigraph.report(series, tmp_path / "out")
+    page = made.report.read_text()
+    assert re.findall("<h2>(.*?)</h2>", page) == HEADINGS
+    assert "secret-" not in page
+    certificate = read_certificate(made.certificate)
+    assert certificate.kind == "series"
+    assert certificate.guarantee.pairs == made.audit.over_all.pairs
+    assert len(certificate.files) == sum(len(each.files) for each in series.releases())
+
+
+def test_nothing_is_certified_that_does_not_hold(tmp_path: Path) -> None:
+    """A ledger that nobody verified: one of two people holds a value whose threshold is 1/3."""
+    text = policy().replace('threshold = "1/2"', 'threshold = "1/3"')
+    series = Series.create(tmp_path / "clinic", {"policy.toml": text.encode()})
+    proof = Proof(
+        ids=pl.Series(["one", "two"]),
+        group=np.zeros(2, dtype=np.uint32),
+        present=np.ones(2, dtype=np.bool_),
+        size=np.array([2]),
+        present_size=np.array([2]),
+        value_group=np.zeros(1, dtype=np.uint32),
+        value_name=pl.Series(["HIV"]),
+        value_count=np.array([1]),
+        largest=Fraction(1, 2),
+        pairs=2,
+        exact_pairs=0,
+    )
+    draft = ReleaseDraft(
+        label="r1",
+        published_at=datetime(2024, 1, 1, tzinfo=UTC),
+        table_digest="any",
+        policy=parse_policy(text, "the policy", tmp_path).frozen(),
+        protected={"rule": "all but", "values": ["flu"]},
+        threshold="1/3",
+        strategy="none",
+        adversary="presence unknown",
+        summary={},
+    )
+    with series.writing() as writer:
+        table = pl.DataFrame(
+            {"age": ["[20, 30]"] * 2, "sex": ["F"] * 2, "diagnosis": ["HIV", "flu"]}
+        )
+        table.write_parquet(writer.staging / "table.parquet")
+        writer.commit(proof, draft)
+    assert not serigraph.audit(series).is_within
+    with pytest.raises(GuaranteeExceeded, match="2 pairs are above"):
+        serigraph.report(series, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_names_cannot_break_out_of_the_page() -> None:
+    evil = "<script>alert('x')</script>"
+    page = render(
+        Page(
+            evil,
+            evil,
+            evil,
+            True,
+            [Section(evil, evil, [(evil, evil)], (), [Table([evil], [[evil]])])],
+        )
+    )
+    assert "<script>" not in page
+
+
+def test_values_with_angles_in_a_real_report(tmp_path: Path) -> None:
+    known = registry(500)
+    text = policy().replace('"any STD" = ["chlamydia", "syphilis"]', '"<b>any</b>" = ["HIV"]')
+    series = Series.create(tmp_path / "clinic", {"policy.toml": text.encode()})
+    table = tables(known, 1, 300)[0].with_columns(
+        pl.col("diagnosis").replace({"chlamydia": "<img src=x>"})
+    )
+    made = publish_with_report(table, series, registry=known, allow_suppression=True)
+    page = (made.folder / "report.html").read_text()
+    assert "<img" not in page
+    assert "<b>" not in page
+    assert "&lt;img src=x&gt;" in page
+
+
+def test_group_sizes_of_a_release_without_protected_values(tmp_path: Path) -> None:
+    known = registry(50)
+    series = Series.create(tmp_path / "clinic", {"policy.toml": policy().encode()})
+    table = known.with_columns(pl.lit("flu").alias("diagnosis"))
+    made = publish_with_report(table, series)
+    assert np.isclose(made.figures["mean_size_with_protected_value"], 0)
+    page = (made.folder / "report.html").read_text()
+    assert "The promise holds" in page

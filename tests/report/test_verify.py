@@ -1,0 +1,188 @@
+"""``serigraph verify``: a certificate is believed only where files, ledger and guarantee say so."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import serigraph
+from audit.series_examples import published
+from serigraph.errors import InputRefused, LedgerDamaged, SeriesNotFound
+from serigraph.reporting import verify_certificate
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    series = published(tmp_path_factory.mktemp("series") / "clinic", releases=2)
+    serigraph.report(series)
+    return series.path
+
+
+@pytest.fixture
+def clinic(original: Path, tmp_path: Path) -> Path:
+    shutil.copytree(original, tmp_path / "clinic")
+    return tmp_path / "clinic"
+
+
+def certificate(clinic: Path, label: str = "r2") -> Path:
+    return clinic / "releases" / label / "certificate.json"
+
+
+def change(path: Path, **changes: Any) -> None:
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(content | changes))
+
+
+def test_true_certificates(clinic: Path) -> None:
+    for label in ("r1", "r2"):
+        found = verify_certificate(certificate(clinic, label))
+        assert len(found.checks) == 4
+        assert str(found.largest) == found.certificate.guarantee.largest_probability
+    of_series = serigraph.verify(clinic / "report" / "certificate.json")
+    assert of_series.certificate.kind == "series"
+    assert of_series.largest is not None
+
+
+def test_an_early_certificate_stays_true_when_the_series_goes_on(clinic: Path) -> None:
+    first = verify_certificate(certificate(clinic, "r1"))
+    second = verify_certificate(certificate(clinic, "r2"))
+    assert first.largest is not None
+    assert second.largest is not None
+    assert first.largest <= second.largest
+
+
+def test_a_release_that_was_taken_away(clinic: Path, tmp_path: Path) -> None:
+    away = tmp_path / "download"
+    shutil.copytree(clinic / "releases" / "r2", away)
+    with pytest.raises(SeriesNotFound, match="--series"):
+        verify_certificate(away / "certificate.json")
+    assert verify_certificate(away / "certificate.json", series=clinic).largest is not None
+    alone = verify_certificate(away / "certificate.json", files_only=True)
+    assert alone.largest is None
+    assert alone.checks == ("3 files are what the certificate says",)
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.parquet", "report.html"])
+def test_a_changed_file(clinic: Path, name: str) -> None:
+    path = clinic / "releases" / "r2" / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(LedgerDamaged, match="was changed") as caught:
+        verify_certificate(certificate(clinic))
+    assert name in caught.value.where
+
+
+def test_a_missing_file(clinic: Path) -> None:
+    (clinic / "releases" / "r2" / "table.csv").unlink()
+    with pytest.raises(LedgerDamaged, match="is missing"):
+        verify_certificate(certificate(clinic))
+
+
+def test_a_certificate_that_was_edited(clinic: Path) -> None:
+    path = certificate(clinic)
+    content = json.loads(path.read_text())
+    content["guarantee"]["largest_probability"] = "1/1000"
+    path.write_text(json.dumps(content))
+    with pytest.raises(LedgerDamaged, match="the certificate was changed"):
+        verify_certificate(path)
+
+
+def test_a_false_claim_whose_digest_fits(clinic: Path) -> None:
+    """Whoever also rewrites the catalog, chain and all, still meets the recomputation."""
+    path = clinic / "report" / "certificate.json"
+    content = json.loads(path.read_text())
+    content["guarantee"]["largest_probability"] = "1/1000"
+    path.write_text(json.dumps(content))
+    with pytest.raises(LedgerDamaged, match="the certificate claims 1/1000"):
+        verify_certificate(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"threshold": "1/3"}, "threshold"),
+        ({"follows": "0" * 64}, "follows"),
+        ({"strategy": "none"}, "strategy"),
+        ({"label": "r9"}, "does not know this release"),
+        ({"release": 9}, "does not know this release"),
+    ],
+)
+def test_a_certificate_of_something_else(clinic: Path, changes: dict[str, Any], words: str) -> None:
+    change(certificate(clinic), **changes)
+    with pytest.raises(LedgerDamaged, match=words):
+        verify_certificate(certificate(clinic))
+
+
+def test_a_changed_ledger(clinic: Path) -> None:
+    part = clinic / "ledger" / "0001" / "values.parquet"
+    content = bytearray(part.read_bytes())
+    content[-20] ^= 1
+    part.write_bytes(bytes(content))
+    with pytest.raises(LedgerDamaged) as caught:
+        verify_certificate(certificate(clinic))
+    assert "ledger/0001/values.parquet" in caught.value.where
+
+
+def test_a_changed_catalog(clinic: Path) -> None:
+    with sqlite3.connect(clinic / "catalog.sqlite") as connection:
+        connection.execute("UPDATE release SET threshold = '1/3' WHERE number = 1")
+    connection.close()
+    with pytest.raises(LedgerDamaged, match="chain of digests"):
+        verify_certificate(certificate(clinic))
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"{}", "Field required"),
+        (b"not json", "Invalid JSON"),
+        (b"\xff\xfe\x00", "it is not text"),
+    ],
+)
+def test_what_is_no_certificate(tmp_path: Path, content: bytes, problem: str) -> None:
+    path = tmp_path / "certificate.json"
+    path.write_bytes(content)
+    with pytest.raises(InputRefused) as caught:
+        verify_certificate(path)
+    assert problem in str(caught.value)
+    with pytest.raises(InputRefused, match="no such certificate"):
+        verify_certificate(tmp_path / "nowhere.json")
+
+
+def test_a_certificate_that_points_outside(clinic: Path) -> None:
+    secret = hashlib.sha256(b"x").hexdigest()
+    change(certificate(clinic), files={"../../policy.toml": secret})
+    with pytest.raises(InputRefused, match="outside of the release"):
+        verify_certificate(certificate(clinic))
+
+
+def test_the_command(clinic: Path) -> None:
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "serigraph", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    told = run("verify", certificate(clinic))
+    assert told.returncode == 0, told.stderr
+    assert "The certificate is true" in told.stdout
+    found = json.loads(run("verify", certificate(clinic), "--json").stdout)
+    assert found["release"] == 2
+    assert len(found["checks"]) == 4
+    alone = run("verify", certificate(clinic), "--files-only")
+    assert "not recomputed" in alone.stdout
+    made = run("report", clinic, "--out", clinic.parent / "report", "--json")
+    assert json.loads(made.stdout)["largest_probability"] == found["largest_probability"]
+    (clinic / "releases" / "r2" / "table.csv").write_text("nothing")
+    assert run("verify", certificate(clinic)).returncode == 6
