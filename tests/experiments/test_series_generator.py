@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import polars as pl
 import pytest
 
@@ -29,7 +31,7 @@ def test_a_fifth_of_the_last_table_comes_back() -> None:
     tables = simulated_tables(SOURCE, Simulation(rounds=5, change_rate=0))
     part = ALL.height // 5
     assert abs(tables[0].height - part) <= 1
-    for before, after in zip(tables, tables[1:], strict=False):
+    for before, after in pairwise(tables):
         assert len(pairs(before) & pairs(after)) == pytest.approx(0.2 * before.height, abs=2)
         assert after.height == pytest.approx(part + 0.2 * before.height, abs=3)
 

@@ -1,0 +1,118 @@
+"""Claims are judged by what the figures show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+import pytest
+
+from serigraph.experiments.advice import advice
+from serigraph.experiments.claims import Claim, repeatable_claims, time_claims
+from serigraph.experiments.ratios import ratio_table
+from serigraph.experiments.studies import FIGURE_6, FIGURE_7, FIGURE_8, FIGURE_9, strategies_for
+
+Curve = Callable[[int, int], float]  # of the series and the round
+
+
+def releases(curve: Curve, suppressed: float = 0.0) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {
+                "study": figure,
+                "series": f"s{series}",
+                "round": number,
+                "error_any_mean": curve(series, number) / 1000,
+                "error_protected_mean": curve(series, number) / 100,
+                "mean_size_with_protected_value": curve(series, number),
+                "largest_size": curve(series, number),
+                "suppressed_share": suppressed,
+                "seconds": curve(series, number),
+            }
+            for figure in (FIGURE_6, FIGURE_7, FIGURE_8, FIGURE_9)
+            for series in (1, 2, 3)
+            for number in range(1, 21)
+        ]
+    )
+
+
+def judged(curve: Curve, word: str, suppressed: float = 0.0) -> set[bool]:
+    found = repeatable_claims(releases(curve, suppressed), ratio_table())
+    return {claim.is_seen for claim in found if word in claim.statement}
+
+
+def test_flat_curves_that_rise_with_the_parameter_are_all_seen() -> None:
+    found = repeatable_claims(releases(lambda series, _: 10.0 * series), ratio_table())
+    assert all(claim.is_seen for claim in found)
+    assert not any(claim.why for claim in found)
+
+
+@pytest.mark.parametrize(
+    ("curve", "is_unchanged"),
+    [
+        (lambda series, number: 10.0 + number, False),  # rises steadily
+        (lambda series, number: 10.0 + 0.05 * number, True),  # hardly
+        (lambda series, number: 10.0 + 6 * (-1) ** number, True),  # scatters
+        (lambda series, number: 500.0 if number == 18 else 10.0, False),  # stands out
+        (lambda series, number: 40.0 - number, False),  # falls
+    ],
+)
+def test_what_nearly_unchanged_means(curve: Curve, is_unchanged: bool) -> None:
+    assert judged(curve, "nearly unchanged") == {is_unchanged}
+
+
+def test_a_parameter_without_effect_is_not_seen() -> None:
+    assert judged(lambda series, _: 5.0, "increases with l") == {True, False}  # ratios do rise
+    assert judged(lambda series, _: 5.0, "increases with k'") == {False}
+
+
+def test_suppression_is_told() -> None:
+    assert judged(lambda series, _: 5.0, "Suppression") == {True}
+    assert judged(lambda series, _: 5.0, "Suppression", suppressed=0.01) == {False}
+
+
+def test_large_errors_are_told() -> None:
+    assert judged(lambda series, _: 900.0, "very small querying error") == {False}
+
+
+def test_times_are_judged_apart() -> None:
+    rising = time_claims(releases(lambda series, _: float(series)))
+    trends = {claim.where: claim for claim in rising if "trend" in claim.statement}
+    assert not any(claim.is_seen for claim in trends.values())
+    mixed = time_claims(releases(lambda series, _: 5.0 - abs(series - 2)))
+    assert all(claim.is_seen for claim in mixed if "no consistent trend" in claim.statement)
+    assert all(isinstance(claim, Claim) for claim in rising)
+
+
+def strategy_rows(sizes: dict[str, float], suppressed: dict[str, float]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {
+                "return_rate": rate,
+                "strategy": name,
+                "mean_size": sizes.get(name, 20.0),
+                "suppressed_share": suppressed.get(name, 0.0) if rate > 0.5 else 0.0,
+                "first_round_with_suppression": 7 if suppressed.get(name) and rate > 0.5 else 0,
+            }
+            for rate in (0.2, 0.8)
+            for name in strategies_for(rate)
+        ]
+    )
+
+
+def test_advice_follows_the_table() -> None:
+    geometric, constant, optimal, learned, replanning = advice(
+        strategy_rows(
+            {"geometric, re-planned": 6.0, "constant, re-planned": 30.0},
+            {"geometric, re-planned": 0.1, "optimal, learned": 0.2},
+        )
+    )
+    assert "Up to a return rate of 20%" in geometric
+    assert "ran out of people at 80% in round 7" in constant
+    assert "at 0 of 2 rates" in optimal
+    assert "at 80% it had spent too much" in learned
+    assert "70% at best" in replanning
+    worse = advice(strategy_rows({"geometric, re-planned": 60.0}, {}))
+    assert "at none of these rates" in worse[0]
+    assert "nothing was suppressed." in worse[1]
+    assert "did not lead to suppression" in worse[3]
