@@ -118,7 +118,7 @@ def _popen(*arguments: object) -> subprocess.Popen[str]:
 
 def _publish(series: Path, table: Path) -> None:
     # The same choices in each process, so that its points are the same.
-    serigraph.publish(table, series, randomness=SeededRandomness(3))
+    serigraph.publishing.publish(table, series, randomness=SeededRandomness(3))
 
 
 def _watch(at_point: Callable[[int], None]) -> None:

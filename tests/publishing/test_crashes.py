@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import serigraph
 from publishing import dying
 from publishing.clinic import Clinic, clinic, new_series, policy_text
 from publishing.series_digest import digest_of_series
 from serigraph.cli.app import app
 from serigraph.errors import AlreadyPublished
 from serigraph.ledger import Series
+from serigraph.publishing import publish
 
 SEED = 17
 
@@ -29,7 +29,7 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("template")
     made: Clinic = clinic(releases=2, people=120, registered=300, seed=12, protected_share=0.08)
     series = new_series(folder / "clinic", policy_text())
-    serigraph.publish(made.tables[0], series, label="first")
+    publish(made.tables[0], series, label="first")
     made.tables[1].write_parquet(folder / "second.parquet")
     return series.path, folder / "second.parquet"
 
@@ -46,10 +46,10 @@ def check_recovered(path: Path, table: Path, before: dict[str, str]) -> bool:
     assert not list((path / "staging").iterdir())
     if is_out:
         with pytest.raises(AlreadyPublished, match="nothing is left to do"):
-            serigraph.publish(table, path)
+            publish(table, path)
     else:
         assert digest_of_series(path) == before
-        serigraph.publish(table, path)
+        publish(table, path)
         series.check()
     assert [release.label for release in series.releases()] == ["first", "second"]
     names = {each.name for each in (path / "releases" / "second").iterdir()}
