@@ -171,6 +171,17 @@ def test_sets_of_values_and_a_class(tmp_path: Path) -> None:
     assert found.over_all.pairs > 0
 
 
+def test_a_single_value_with_a_semicolon_in_a_csv_file(tmp_path: Path) -> None:
+    text = policy().replace('form = "generalised"', 'form = "generalised"\nfiles = ["csv"]')
+    series = Series.create(tmp_path / "clinic", {"policy.toml": text.encode()})
+    known = registry(500)
+    table = tables(known, 1, 300)[0].with_columns(
+        pl.col("diagnosis").replace({"HIV": "HIV; stage 2"})
+    )
+    publish(table, series, registry=known, label="r1", allow_suppression=True)
+    assert audit_series(series).audit.files_agree
+
+
 def test_the_probability_never_falls(series: Series) -> None:
     largest = [each.so_far.largest for each in audit_series(series).audit.releases]
     assert largest == list(accumulate(largest, max))

@@ -74,7 +74,7 @@ def _generalised(
     regions = [name for name in table.columns if name != sensitive]
     # A row of nulls only would be dropped by no grouping; equal regions get equal numbers.
     numbered = table.with_columns(pl.struct(regions).rank("dense").alias("region"))
-    held = _held(numbered["region"], _sets(numbered[sensitive]), release)
+    held = _held(numbered["region"], _sets(numbered[sensitive], release), release)
     shown = _compositions(numbered.group_by("region").len(_ROWS), held, "region")
     kept = _compositions(
         groups.select(pl.col("group").alias("region"), pl.col("present").alias(_ROWS)),
@@ -154,11 +154,18 @@ def _unequal(left: pl.DataFrame, right: pl.DataFrame, keys: list[str], number: s
     return int(both.select(pl.col(number).ne_missing(pl.col(f"{number}_kept")).sum()).item())
 
 
-def _sets(column: pl.Series) -> pl.Series:
-    """The values of each row as a list, as Parquet has them or as CSV writes them."""
+def _sets(column: pl.Series, release: ReleaseRecord) -> pl.Series:
+    """The values of each row as a list, as Parquet has them or as CSV writes them.
+
+    In a release that has CSV files only, a set with a semicolon in a value cannot be told from two
+    values.
+    """
     if isinstance(column.dtype, pl.List):
         return column
-    return column.cast(pl.String).str.split(";")
+    text = column.cast(pl.String)
+    if release.policy["sensitive"]["form"] == "single":
+        return text.reshape((-1, 1)).arr.to_list()
+    return text.str.split(";")
 
 
 def _held(region: pl.Series, sets: pl.Series, release: ReleaseRecord) -> pl.DataFrame:

@@ -27,11 +27,15 @@ def evidence_before_commit(
     chosen = np.arange(0, len(proof.ids), step)
     ids = proof.ids.gather(chosen)
     past = history.groups[:, _places(ids, history_ids)]
-    number_of = {value.name: number for number, value in enumerate(protected)}
-    value = np.array([number_of[name] for name in proof.value_name.to_list()], dtype=np.int32)
-    order = np.lexsort((value, proof.value_group))
-    of_entry = proof.value_group[order].astype(np.int64)
-    kept, lengths = np.unique(of_entry, return_counts=True)
+    names = [each.name for each in protected]
+    value = proof.value_name.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int32)
+    of_entry, count = proof.value_group.astype(np.int64), proof.value_count
+    place = of_entry * max(len(names), 1) + value
+    if (np.diff(place) <= 0).any():
+        order = np.argsort(place, kind="stable")
+        of_entry, value, count = of_entry[order], value[order], count[order]
+    begins = np.flatnonzero(np.diff(of_entry, prepend=-1))
+    kept, lengths = of_entry[begins], np.diff(begins, append=len(of_entry))
     shown_as = np.full(len(proof.size), -1, dtype=np.int64)
     first = len(history.size)
     shown_as[kept] = np.arange(first, first + len(kept))
@@ -43,7 +47,7 @@ def evidence_before_commit(
         ids=ids,
         labels=tuple(str(number + 1) for number in range(len(history.groups) + 1)),
         members=(len(ids),) * (len(history.groups) + 1),
-        values=tuple(each.name for each in protected),
+        values=tuple(names),
         thresholds=tuple(each.threshold for each in protected),
         group=np.concatenate([past, now[None, :]]),
         present=np.ones((len(past) + 1, len(ids)), dtype=np.bool_),
@@ -51,8 +55,8 @@ def evidence_before_commit(
         # only figures over the series may be computed from this.
         first_group=np.concatenate([np.full(len(past) + 1, first), [first + len(kept)]]),
         start=np.concatenate([history.start, history.start[-1] + np.cumsum(lengths)]),
-        value=np.concatenate([history.value, value[order]]),
-        count=np.concatenate([history.count, proof.value_count[order]]),
+        value=np.concatenate([history.value, value]),
+        count=np.concatenate([history.count, count]),
         size=size,
         present_size=size,
     )

@@ -88,8 +88,8 @@ def _after(
     history: History, proof: Proof, population: Population, is_presence_known: bool
 ) -> History:
     """The history with one more release."""
-    number_of = {value.name: number for number, value in enumerate(population.protected)}
-    value = np.array([number_of[name] for name in proof.value_name.to_list()], dtype=np.int32)
+    names = pl.Enum([value.name for value in population.protected])
+    value = proof.value_name.cast(names).to_physical().to_numpy().astype(np.int32)
     order = np.lexsort((value, proof.value_group))
     of_entry = proof.value_group[order].astype(np.int64)
     kept, lengths = np.unique(of_entry, return_counts=True)
