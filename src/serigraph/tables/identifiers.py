@@ -19,6 +19,12 @@ def read_ids(
     Unless the policy names the type, ids are integers if all of them are written as integers are;
     one leading zero or letter, in either, makes all of them text.
     """
+    plainly = policy.person.type != "text" and not policy.reading.null_values
+    if plainly and all(
+        column.dtype.is_integer() and column.dtype != pl.UInt64 and not column.null_count()
+        for column in columns.values()
+    ):
+        return {source: column.cast(pl.Int64) for source, column in columns.items()}, []
     problems: list[str] = []
     texts: dict[str, pl.Series] = {}
     for source, column in columns.items():
