@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from serigraph.reporting import publish_with_report as publish
     from serigraph.reporting import report_series as report
     from serigraph.reporting import verify_certificate as verify
+    from serigraph.utility import evaluate
 
 # Nothing heavy is imported before it is used, so that the command line starts at once.
 _WHERE = {
     "Series": ("serigraph.ledger", "Series"),
     "audit": ("serigraph.auditing", "audit"),
+    "evaluate": ("serigraph.utility", "evaluate"),
     "init": ("serigraph.publishing", "begin"),
     "plan": ("serigraph.planning", "plan"),
     "publish": ("serigraph.reporting", "publish_with_report"),
@@ -61,6 +63,7 @@ __all__ = [
     "Series",
     "__version__",
     "audit",
+    "evaluate",
     "export",
     "history",
     "init",

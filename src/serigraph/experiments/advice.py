@@ -43,7 +43,7 @@ def _geometric(size: _Sizes, rates: list[float]) -> str:
         f"Geometric (factor 2): choose it where few come back. Up to a return rate of {rate:.0%} "
         f"its groups were smaller than the constant ratio's (at {rate:.0%} they had "
         f"{size[rate, GEOMETRIC]['mean_size']:.1f} people on average, and "
-        f"{size[rate, CONSTANT]['mean_size']:.1f} with the constant ratio), "
+        f"{size[rate, CONSTANT]['mean_size']:.1f} with the constant ratio) and "
         "nothing had to be suppressed; and it needs no end of the series."
     )
 
@@ -79,10 +79,11 @@ def _optimal(size: _Sizes, rates: list[float]) -> str:
         if size[rate, OPTIMAL]["mean_size"]
         <= min(size[rate, other]["mean_size"] for other in others)
     ]
+    kept = [rate for rate in rates if size[rate, OPTIMAL]["suppressed_share"] == 0]
     return (
         "Optimal schedule: choose it where the return rate is known from the past (link_chances in "
         f"the policy). It had the smallest groups at {len(best)} of {len(rates)} rates, and "
-        "never ends early: all planned links fit."
+        f"nothing was suppressed at {len(kept)} of them."
     )
 
 
