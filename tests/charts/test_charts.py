@@ -64,6 +64,7 @@ def test_shares_and_what_lies_beyond() -> None:
         (Scale(0, 20, 0, 1), [0, 5, 10, 15, 20]),
         (Scale(1, 1000, 0, 1, is_log=True), [1, 10, 100, 1000]),
         (Scale(3, 3, 0, 1), [3]),
+        (Scale(0.1, 0.95, 0, 1), [0.25, 0.5, 0.75]),
     ],
 )
 def test_ticks(scale: Scale, ticks: list[float]) -> None:

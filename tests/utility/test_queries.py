@@ -9,8 +9,16 @@ import polars as pl
 import pytest
 
 from serigraph.errors import ImpossibleState, InputRefused
+from serigraph.population import Domain, Taxonomy
 from serigraph.utility import Workload, answer, draw_workload, estimates, query_errors
-from utility.populations import estimate, random_groups, random_population, records
+from serigraph.utility.published import Groups
+from utility.populations import (
+    estimate,
+    population_of,
+    random_groups,
+    random_population,
+    records,
+)
 
 
 def ranges(workload: Workload, query: int) -> tuple[dict[int, tuple[int, int]], set[str]]:
@@ -138,6 +146,19 @@ def test_everybody_with_a_record_needs_a_group() -> None:
     workload = draw_workload(population, queries=5)
     with pytest.raises(ImpossibleState):
         answer(workload, population, np.full(population.size, -1, dtype=np.int64))
+
+
+def test_a_region_on_a_taxonomy_is_made_of_siblings() -> None:
+    rows = [["a1", "a", "*"], ["a2", "a", "*"], ["b1", "b", "*"], ["b2", "b", "*"]]
+    taxonomy = Taxonomy.from_rows(rows)
+    town = Domain("town", "categorical", pl.Series(taxonomy.leaves), taxonomy)
+    draw = np.random.default_rng(1)
+    population = population_of((town,), draw, np.ones(3, dtype=np.bool_), [["v0"]] * 3, ["v0"])
+    population.codes[0] = [0, 0, 2]
+    groups = Groups.of(population, np.array([0, 0, 0]))
+    assert (groups.low.tolist(), groups.high.tolist()) == ([[0]], [[3]])  # a and b, whole
+    apart = Groups.of(population, np.array([0, 0, 1]))
+    assert (apart.low.tolist(), apart.high.tolist()) == ([[0, 2]], [[0, 2]])
 
 
 def test_errors_are_summed_up() -> None:

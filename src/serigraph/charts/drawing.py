@@ -57,6 +57,10 @@ class Scale:
         rough = span / 4
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(power * each for each in (1, 2, 5, 10) if power * each >= rough * 0.999)
+        marks = self._multiples(step)
+        return marks if len(marks) >= 3 else self._multiples(step / 2)
+
+    def _multiples(self, step: float) -> list[float]:
         first = math.ceil(self.low / step - 1e-9)
         return [step * number for number in range(first, int(self.high / step + 1e-9) + 1)]
 

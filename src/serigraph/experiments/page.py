@@ -193,8 +193,8 @@ def _harder(study: Study) -> str:
     breaking = table.filter(pl.col("first_round_with_suppression") > 0)
     lines = [
         f"<li>{escape(row['series'])}: values had to be suppressed from round "
-        f"{row['first_round_with_suppression']} on ({row['suppressed_share']:.2%} of all records)"
-        "</li>"
+        f"{row['first_round_with_suppression']} on ({_percent(row['suppressed_share'])} of all "
+        "records)</li>"
         for row in breaking.to_dicts()
     ]
     above = table.filter(pl.col("people_above_threshold") > 0)
@@ -227,7 +227,7 @@ def _strategies(table: pl.DataFrame) -> str:
             for name in wanted
         ]
 
-    planned = [name for name in names if "learned" not in name]
+    planned = [name for name in names if name.endswith("as planned")]
     charts = [
         line_chart(
             "Expected group size",
@@ -309,6 +309,13 @@ def _table(frame: pl.DataFrame, columns: Mapping[str, str]) -> str:
     return f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div>'
 
 
+def _percent(share: float) -> str:
+    """A share that is not none is never shown as none."""
+    if share == 0:
+        return "none"
+    return f"{share:.2%}" if share >= 0.0001 else f"{share:.5%}"
+
+
 def _kind(is_text: bool) -> str:
     return ' class="text"' if is_text else ""
 
@@ -319,7 +326,9 @@ def _cell(name: str, value: str | int | float | None) -> str:
     if isinstance(value, str):
         return escape(value)
     if name in _SHARES:
-        return f"{value:.2%}"
+        return _percent(float(value))
+    if name.startswith("largest_p"):
+        return f"{value:.6g}"
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
