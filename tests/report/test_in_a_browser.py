@@ -19,10 +19,11 @@ DRAWN = """
 Array.from(document.querySelectorAll('svg.chart')).map(chart => {
   const shapes = Array.from(chart.querySelectorAll('rect, polyline, circle'));
   const box = chart.getBoundingClientRect();
+  const style = shapes.length ? getComputedStyle(shapes[0]) : {};
   return {
     width: box.width, height: box.height,
     drawn: shapes.filter(each => each.getBoundingClientRect().width > 0).length,
-    colour: shapes.length ? getComputedStyle(shapes[0]).fill : '',
+    colour: style.fill + style.stroke,
     cut: Array.from(chart.querySelectorAll('text')).filter(each => {
       const inner = each.getBoundingClientRect();
       return inner.right > box.right + 1 || inner.left < box.left - 1;

@@ -107,15 +107,16 @@ def _expected(plan: SeriesPlan) -> Section:
         ],
         tables=[
             Table(
-                ["Strategy", "Links left", "Pairs"],
+                ["Strategy", "Links left: pairs of a person and a value"],
                 [
                     [
                         each.name,
-                        "all that are planned" if left.links is None else f"{left.links}",
-                        f"{left.pairs:,}",
+                        ", ".join(
+                            f"{'all planned' if left.links is None else left.links}: {left.pairs:,}"
+                            for left in each.left
+                        ),
                     ]
                     for each in plan.outlooks
-                    for left in each.left
                 ],
             )
         ]
