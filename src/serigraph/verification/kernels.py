@@ -131,7 +131,7 @@ def survey_past(
 
 @kernel
 def overlapping(low, high):
-    """Two boxes that overlap, or (-1, -1). Looks for planes that part the boxes, again and again."""
+    """Two boxes that overlap, or (-1, -1). Looks for planes that part the boxes, repeatedly."""
     boxes, columns = low.shape
     order = np.arange(boxes)
     stack = [(np.int64(0), np.int64(boxes))]
@@ -197,8 +197,8 @@ def survey_exposures(
     that sums along the releases give the state after each: ``pairs`` linked for the first time,
     the ``total`` of the probabilities, and the two histograms: by the probability, and by its share
     of the threshold with one more bin for whatever lies above. ``above`` counts the pairs that
-    float arithmetic can tell to exceed their threshold; ``crossing[person]`` is the release at which
-    the first of them did. ``worst[j]`` is the (person, value) with the largest probability after
+    float arithmetic can tell to exceed their threshold; ``crossing[person]`` is the release at
+    which the first of them did. ``worst[j]`` is the (person, value) with the largest probability after
     j; ``largest`` and ``largest_value`` say the same for each person at the end.
 
     Returns (person, value) of all pairs that came too close to their threshold for floats to
@@ -223,10 +223,7 @@ def survey_exposures(
             for e in range(start[g], start[g + 1]):
                 v = value[e]
                 before = probability[v]
-                if adds:
-                    p = min(before + risk[e], 1.0)
-                else:
-                    p = before + (1.0 - before) * risk[e]
+                p = min(before + risk[e], 1.0) if adds else before + (1.0 - before) * risk[e]
                 probability[v] = p
                 at = min(int(p * bins), bins - 1)
                 share = min(int(p / threshold[v] * shares), shares - 1)
