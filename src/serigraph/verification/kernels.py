@@ -198,8 +198,9 @@ def survey_exposures(
     the ``total`` of the probabilities, and the two histograms: by the probability, and by its share
     of the threshold with one more bin for whatever lies above. ``above`` counts the pairs that
     float arithmetic can tell to exceed their threshold; ``crossing[person]`` is the release at
-    which the first of them did. ``worst[j]`` is the (person, value) with the largest probability after
-    j; ``largest`` and ``largest_value`` say the same for each person at the end.
+    which the first of them did. ``worst[j]`` is the (person, value) with the largest probability
+    among those that j touches; ``largest`` and ``largest_value`` say for each person which it is at
+    the end.
 
     Returns (person, value) of all pairs that came too close to their threshold for floats to
     decide; they are in neither ``above`` nor ``crossing``.
