@@ -94,9 +94,10 @@ def _boxed(drawn: Districts, method: Method, simple: bool) -> Grouping:
     def bottom_up(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         finished, merged = [cells[:0]], [cells[:0]]
         for cell in cells:
-            tree = kernels.blind_tree(f, order, cell, max(f.minimum_size, 1))
+            size = max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
+            tree = kernels.blind_tree(f, order, cell, size)
             state = kernels.merge_siblings(f, s, order, tree, simple, False)
-            leaf = tree[:, kernels.STATE] == 0
+            leaf = (tree[:, kernels.STATE] == 0) & (state == kernels.PLAIN)
             tree[:, kernels.STATE] = state
             finished.append(tree[leaf & (state >= 0) & (state != kernels.FAILED)])
             merged.append(tree[(state >= 0) & ~(leaf & (state != kernels.FAILED))])
@@ -122,10 +123,7 @@ def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
         trees = [kernels.blind_tree(f, order, cell, size) for cell in cells]
         leaves = [tree[tree[:, kernels.STATE] == 0] for tree in trees]
         blocks = np.concatenate(leaves)
-        for block in blocks:
-            block[kernels.STATE], block[kernels.SIZE] = kernels.cell_state(
-                f, s, order, block[kernels.BEGIN], block[kernels.END], simple, slot
-            )
+        blocks[:, kernels.STATE] = kernels.UNKNOWN
         return np.asarray(kernels.merge_neighbours(f, s, order, blocks, simple, slot))
 
     cells = in_threads(drawn.cells, len(f.base), top_down if method == "top-down" else bottom_up)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from serigraph.compiled import kernel
 
 BEGIN, END, STATE, SIZE, BOX = 0, 1, 2, 3, 4
+UNKNOWN = -1
 PLAIN = 0  # no protected value: records may stay as they are
 VALID = 1
 FAILED = 2  # no valid grouping was found
@@ -28,9 +29,11 @@ FAILED = 2  # no valid grouping was found
 CUTS_A_COLUMN = 50
 WHOLE = 512  # people of a larger cell are sampled to choose its cut
 SAMPLE = 128
+LARGE = 8192  # in a larger cell few cuts are tried; hardly ever is more than one
 TRIES_IN_LARGE_CELL = 16
 GROUPS_TO_DEAL = 8  # in a cell at the least, where more than the values' shares matters
 THOROUGH = 2048  # cells up to this size are checked against every member's history
+WASTEFUL = 1.5  # a cut that leaves room for fewer groups than before seems so much wider
 SLACK = 1e-12  # targets that are whole numbers must not be missed for a rounding error
 
 
@@ -571,7 +574,10 @@ def rank_cuts(f, people, a, b, step, cuts, ranking, orders):
                 continue
             passed += 1
             if (passed - 1) % every == every // 2:
-                cost[found] = int((i * left[i] + (m - i) * right[m - i]) * 2.0**30)
+                loss = i * left[i] + (m - i) * right[m - i]
+                if not sampled and not f.interleave and i // step + (m - i) // step < m // step:
+                    loss *= WASTEFUL
+                cost[found] = int(loss * 2.0**30)
                 cuts[found, 0] = d
                 cuts[found, 1] = 0 if sampled else i
                 cuts[found, 2] = code_behind[i]
@@ -623,6 +629,15 @@ def apply_cut(f, people, a, b, step, cuts, cut, orders, target):
 
 
 @kernel
+def people_in(f, people, a, b):
+    """How many people of a cell count in its size."""
+    n = 0
+    for i in range(a, b):
+        n += f.weight[people[i]]
+    return n
+
+
+@kernel
 def judge(f, s, people, a, b, simple):
     """Whether one side of a cut can stand by itself, as far as is worth finding out now."""
     if not has_counts(f, s, people, a, b):
@@ -631,22 +646,28 @@ def judge(f, s, people, a, b, simple):
 
 
 @kernel
-def cell_state(f, s, people, a, b, simple, slot):
-    """State of a cell that is not cut further, and the group size that it can be dealt into."""
+def cell_state(f, s, people, a, b, simple, last_resort, slot):
+    """State of a cell that is not cut further, and the group size that it can be dealt into.
+
+    A small cell is not dealt into groups that are larger than need be: it is better merged with a
+    neighbour, unless that is no longer possible (``last_resort``).
+    """
     n, touched = tally(f, s, people, a, b)
     size = group_size(f, s, touched)
+    clear(s, touched)
     if touched == 0 and f.minimum_size <= 1:
         return PLAIN, size
-    if f.interleave and simple:
-        while size <= n and not counts_fit(f, s, touched, n, size):
-            size = max(size + 1, size + size // 5)
-        clear(s, touched)
-        return (VALID if size <= n else FAILED), size
-    clear(s, touched)
     if not f.interleave:
         return (VALID if is_group(f, s, people, a, b) else FAILED), size
-    while size <= n:
-        if deal(f, s, people, a, b, size, slot) > 0:
+    largest = b - a if last_resort or b - a >= 2 * GROUPS_TO_DEAL * size else size
+    while size <= min(largest, b - a):
+        if simple:
+            n, touched = tally(f, s, people, a, b)
+            fits = counts_fit(f, s, touched, n, size)
+            clear(s, touched)
+        else:
+            fits = deal(f, s, people, a, b, size, slot) > 0
+        if fits:
             return VALID, size
         size = max(size + 1, size + size // 5)
     return FAILED, size
@@ -731,20 +752,28 @@ def split_cells(f, s, order, cells, simple):
         if touched == 0 and f.minimum_size <= 1:
             state = PLAIN
         elif thorough:
-            state, size = cell_state(f, s, order, a, b, simple, slot)
+            state, size = cell_state(f, s, order, a, b, simple, False, slot)
         else:
             state = VALID
         is_final = state == PLAIN or (f.interleave and b - a < smallest * size)
         best = np.int64(-1)
         if not is_final:
             found = rank_cuts(f, order, a, b, size, cuts, ranking, orders)
-            if b - a > WHOLE:
+            if b - a > LARGE:
                 found = min(found, TRIES_IN_LARGE_CELL)
             for c in range(found):
                 cut = ranking[c]
                 middle = apply_cut(f, order, a, b, size, cuts, cut, orders, target)
                 if middle == 0 or middle == b - a:
                     continue
+                if not f.interleave:
+                    # What a side must have does not depend on which side holds the values.
+                    least = f.minimum_size if state == FAILED else size
+                    if (
+                        people_in(f, target, start, middle) < least
+                        or people_in(f, target, middle, b - a) < least
+                    ):
+                        continue
                 left = judge(f, s, target, start, middle, simple)
                 if not left and (best >= 0 or state != FAILED):
                     continue
@@ -756,7 +785,7 @@ def split_cells(f, s, order, cells, simple):
                     best = cut
         if best < 0:
             if state == VALID and not thorough:
-                state, size = cell_state(f, s, order, a, b, simple, slot)
+                state, size = cell_state(f, s, order, a, b, simple, False, slot)
             done = with_room(done, finished)
             copy_row(done, finished, cell, start)
             done[finished, STATE] = state
@@ -865,12 +894,24 @@ def merge_siblings(f, s, order, tree, simple, coarse):
         else:
             end[row] = end[right]
             if resolved[row + 1] and resolved[right]:
-                resolved[row] = True
-                continue
+                _, touched = tally(f, s, order, a, b)
+                least = group_size(f, s, touched)
+                clear(s, touched)
+                middle = tree[right, BEGIN]
+                if (
+                    coarse
+                    or f.interleave
+                    or (
+                        people_in(f, order, a, middle) >= least
+                        and people_in(f, order, middle, b) >= least
+                    )
+                ):
+                    resolved[row] = True
+                    continue
         if coarse:
             now = VALID if has_counts(f, s, order, a, b) else FAILED
         else:
-            now, _ = cell_state(f, s, order, a, b, simple, slot)
+            now, _ = cell_state(f, s, order, a, b, simple, False, slot)
         if now != FAILED or row == 0:
             for below in range(row, end[row]):
                 state[below] = -1
@@ -888,18 +929,22 @@ def merge_neighbours(f, s, order, cells, simple, slot):
     while i < len(cells):
         a, b, state, size = cells[i, BEGIN], cells[i, END], cells[i, STATE], cells[i, SIZE]
         i += 1
-        while state == FAILED and (top > 0 or i < len(cells)):
-            before = kept[top - 1, END] - kept[top - 1, BEGIN] if top > 0 else len(order) + 1
-            after = cells[i, END] - cells[i, BEGIN] if i < len(cells) else len(order) + 1
-            if before <= after:
-                top -= 1
-                a = kept[top, BEGIN]
-            else:
-                b = cells[i, END]
-                i += 1
-            if not simple and b - a > 4 * THOROUGH:
-                break
-            state, size = cell_state(f, s, order, a, b, simple, slot)
+        if state == UNKNOWN:
+            state, size = cell_state(f, s, order, a, b, simple, False, slot)
+        while state == FAILED and (top > 0 or i < len(cells)) and b - a < 4 * THOROUGH:
+            wanted = b - a + (b - a) // 4 + 1
+            while b - a < wanted and (top > 0 or i < len(cells)):
+                before = kept[top - 1, END] - kept[top - 1, BEGIN] if top > 0 else len(order) + 1
+                after = cells[i, END] - cells[i, BEGIN] if i < len(cells) else len(order) + 1
+                if before <= after:
+                    top -= 1
+                    a = kept[top, BEGIN]
+                else:
+                    b = cells[i, END]
+                    i += 1
+            state, size = cell_state(f, s, order, a, b, simple, False, slot)
+        if state == FAILED:
+            state, size = cell_state(f, s, order, a, b, simple, True, slot)
         copy_row(kept, top, cells, i - 1)
         kept[top, BEGIN], kept[top, END] = a, b
         kept[top, STATE], kept[top, SIZE] = state, size
