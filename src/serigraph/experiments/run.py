@@ -22,6 +22,7 @@ from serigraph.population import Population
 from serigraph.randomness import Randomness, SeededRandomness
 from serigraph.utility import (
     Form,
+    WorkloadKind,
     answer,
     discernibility,
     draw_workload,
@@ -33,6 +34,8 @@ from serigraph.utility import (
 )
 
 Row = dict[str, str | int | float]
+
+_WORKLOADS: tuple[WorkloadKind, ...] = ("any", "protected")
 
 
 @dataclass(frozen=True)
@@ -182,13 +185,8 @@ def _measured(setting: Setting, number: int, table: Population, made: _Release) 
     if not setting.queries:
         return row
     form: Form = "bucketised" if setting.way == "anatomy" else setting.form
-    for kind in ("any", "protected"):
-        workload = draw_workload(
-            table,
-            queries=setting.queries,
-            seed=number,
-            workload="any" if kind == "any" else "protected",
-        )
+    for kind in _WORKLOADS:
+        workload = draw_workload(table, queries=setting.queries, seed=number, workload=kind)
         errors = answer(workload, published, group, form)
         row |= {
             f"error_{kind}_mean": errors.mean,
