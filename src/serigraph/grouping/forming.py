@@ -124,12 +124,12 @@ def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
         leaves = [tree[tree[:, kernels.STATE] == 0] for tree in trees]
         blocks = np.concatenate(leaves)
         blocks[:, kernels.STATE] = kernels.UNKNOWN
-        return np.asarray(kernels.merge_neighbours(f, s, order, blocks, simple, slot))
+        return np.asarray(kernels.merge_neighbours(f, s, order, blocks, simple, False, slot))
 
     cells = in_threads(drawn.cells, len(f.base), top_down if method == "top-down" else bottom_up)
     cells = cells[np.argsort(cells[:, kernels.BEGIN])]
     s = scratch(len(f.base))
-    cells = kernels.merge_neighbours(f, s, order, cells, simple, slot)
+    cells = kernels.merge_neighbours(f, s, order, cells, simple, True, slot)
     dealt = in_threads(
         cells, len(f.base), lambda s, part: kernels.deal_cells(f, s, order, part, slot)
     )

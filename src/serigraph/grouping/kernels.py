@@ -34,6 +34,9 @@ TRIES_IN_LARGE_CELL = 16
 GROUPS_TO_DEAL = 8  # in a cell at the least, where more than the values' shares matters
 THOROUGH = 2048  # cells up to this size are checked against every member's history
 WASTEFUL = 1.5  # a cut that leaves room for fewer groups than before seems so much wider
+CROWDED = 0.34  # part of a cell that its most frequent value needs, from which on cuts compete
+COMPETING = 60  # cuts
+FORESIGHT = 2.0  # how much wider a cut may be that leaves both sides room for further cuts
 SLACK = 1e-12  # targets that are whole numbers must not be missed for a rounding error
 
 
@@ -519,7 +522,7 @@ def outward_widths(f, people, order, widths):
 
 
 @kernel
-def rank_cuts(f, people, a, b, step, cuts, ranking, orders):
+def rank_cuts(f, people, a, b, step, cuts, ranking, cost, orders):
     """List the cuts of a cell, and their ranking by the width that results; returns how many.
 
     A cut is a row of ``cuts``: column, people on the left in ``orders[column]`` (0 in a cell
@@ -536,7 +539,6 @@ def rank_cuts(f, people, a, b, step, cuts, ranking, orders):
     packed = np.empty(m, dtype=np.int64)
     backwards = np.empty(m, dtype=np.int64)
     code_behind = np.empty(m, dtype=np.int64)
-    cost = np.empty(len(cuts), dtype=np.int64)
     found = 0
     for d in range(f.codes.shape[0]):
         for i in range(m):
@@ -596,36 +598,31 @@ def apply_cut(f, people, a, b, step, cuts, cut, orders, target):
         for i in range(b - a):
             target[i] = orders[d, i]
         return on_the_left
-    ties = 0
     left = 0
     for i in range(a, b):
-        code = f.codes[d, people[i]]
-        left += code <= last
-        ties += code == last
-    # Interleaved groups may part people with equal codes: the left side becomes a whole number
-    # of groups, by random key.
-    excess = left % step if f.interleave and left % step <= ties else 0
-    last_key = np.int64(2**63 - 1)
-    if excess > 0:
-        keys = np.empty(ties, dtype=np.int64)
-        k = 0
-        for i in range(a, b):
-            if f.codes[d, people[i]] == last:
-                keys[k] = f.key[people[i]]
-                k += 1
-        last_key = keys[np.argsort(keys)[ties - excess]]
+        left += f.codes[d, people[i]] <= last
+    if f.interleave and left % step > 0 and b - a <= LARGE:
+        # Interleaved groups may part people with equal codes: the left side becomes a whole number
+        # of groups, at random among equals.
+        packed = np.empty(b - a, dtype=np.int64)
+        for i in range(b - a):
+            person = people[a + i]
+            packed[i] = (np.int64(f.codes[d, person]) << 32) | (f.key[person] >> 31)
+        by_code = np.argsort(packed)
+        for i in range(b - a):
+            target[i] = people[a + by_code[i]]
+        return left - left % step
     x = 0
-    y = left - excess
+    y = left
     for i in range(a, b):
         person = people[i]
-        code = f.codes[d, person]
-        if code < last or (code == last and (excess == 0 or f.key[person] < last_key)):
+        if f.codes[d, person] <= last:
             target[x] = person
             x += 1
         else:
             target[y] = person
             y += 1
-    return left - excess
+    return left
 
 
 @kernel
@@ -715,6 +712,68 @@ def push_halves(f, stack, top, cells, row, middle, cuts, cut):
 
 
 @kernel
+def size_needed(f, s, people, a, b):
+    """The size that a cell would need as one group: at most its own, if it is valid."""
+    _, touched = tally(f, s, people, a, b)
+    needed = 0.0
+    for t in range(touched):
+        value = s.touched[t]
+        needed = max(needed, s.holders[value] * f.base[value])
+    clear(s, touched)
+    return needed
+
+
+@kernel
+def choose_cut(f, s, order, a, b, size, state, simple, cuts, ranking, cost, orders, target):
+    """The cut of a cell, by its row in ``cuts``, or -1 if none will do.
+
+    The narrowest cut that both sides survive is taken. Where some value needs a good part of the
+    cell, such cuts compete: one that leaves both sides room for further cuts may be wider. A cell
+    that is not valid as it is may be cut so that one side becomes valid.
+    """
+    found = rank_cuts(f, order, a, b, size, cuts, ranking, cost, orders)
+    if b - a > LARGE:
+        found = min(found, TRIES_IN_LARGE_CELL)
+    crowded = (
+        not f.interleave and b - a <= LARGE and size_needed(f, s, order, a, b) > CROWDED * (b - a)
+    )
+    start = np.int64(0)  # a literal would be a type of its own, and compile everything twice
+    best = np.int64(-1)
+    best_score = 0.0
+    competing = 0
+    for c in range(found):
+        cut = ranking[c]
+        middle = apply_cut(f, order, a, b, size, cuts, cut, orders, target)
+        if middle == 0 or middle == b - a:
+            continue
+        if not f.interleave:
+            # What a side must have does not depend on which side holds the values.
+            least = f.minimum_size if state == FAILED else size
+            if (
+                people_in(f, target, start, middle) < least
+                or people_in(f, target, middle, b - a) < least
+            ):
+                continue
+        left = judge(f, s, target, start, middle, simple)
+        if not left and (best >= 0 or state != FAILED):
+            continue
+        right = judge(f, s, target, middle, b - a, simple)
+        if left and right:
+            needed = size_needed(f, s, target, start, middle)
+            needed += size_needed(f, s, target, middle, b - a)
+            score = cost[cut] * (1.0 + FORESIGHT * needed / (b - a))
+            if competing == 0 or score < best_score:
+                best = cut
+                best_score = score
+            competing += 1
+            if not crowded or competing == COMPETING:
+                break
+        elif state == FAILED and best < 0 and (left or right):
+            best = cut
+    return best
+
+
+@kernel
 def split_cells(f, s, order, cells, simple):
     """Cut cells top-down, at the cut that leaves the narrowest boxes and that both sides survive.
 
@@ -729,6 +788,7 @@ def split_cells(f, s, order, cells, simple):
     orders = np.empty((columns, WHOLE), dtype=np.int64)
     cuts = np.empty((columns * (CUTS_A_COLUMN + 2), 3), dtype=np.int64)
     ranking = np.empty(len(cuts), dtype=np.int64)
+    cost = np.empty(len(cuts), dtype=np.int64)
     target = np.empty(widest, dtype=np.int64)
     slot = np.empty(len(order), dtype=np.int64)
     stack = np.empty_like(cells)
@@ -740,7 +800,7 @@ def split_cells(f, s, order, cells, simple):
     cell = np.empty((1, cells.shape[1]), dtype=np.int64)
     # Where histories or sets of values matter, dealing needs some freedom.
     smallest = 2 if simple else 2 * GROUPS_TO_DEAL
-    start = np.int64(0)  # a literal would be a type of its own, and compile everything twice
+    start = np.int64(0)
     while top > 0:
         top -= 1
         copy_row(cell, start, stack, top)
@@ -758,31 +818,9 @@ def split_cells(f, s, order, cells, simple):
         is_final = state == PLAIN or (f.interleave and b - a < smallest * size)
         best = np.int64(-1)
         if not is_final:
-            found = rank_cuts(f, order, a, b, size, cuts, ranking, orders)
-            if b - a > LARGE:
-                found = min(found, TRIES_IN_LARGE_CELL)
-            for c in range(found):
-                cut = ranking[c]
-                middle = apply_cut(f, order, a, b, size, cuts, cut, orders, target)
-                if middle == 0 or middle == b - a:
-                    continue
-                if not f.interleave:
-                    # What a side must have does not depend on which side holds the values.
-                    least = f.minimum_size if state == FAILED else size
-                    if (
-                        people_in(f, target, start, middle) < least
-                        or people_in(f, target, middle, b - a) < least
-                    ):
-                        continue
-                left = judge(f, s, target, start, middle, simple)
-                if not left and (best >= 0 or state != FAILED):
-                    continue
-                right = judge(f, s, target, middle, b - a, simple)
-                if left and right:
-                    best = cut
-                    break
-                if state == FAILED and best < 0 and (left or right):
-                    best = cut
+            best = choose_cut(
+                f, s, order, a, b, size, state, simple, cuts, ranking, cost, orders, target
+            )
         if best < 0:
             if state == VALID and not thorough:
                 state, size = cell_state(f, s, order, a, b, simple, False, slot)
@@ -810,6 +848,7 @@ def blind_tree(f, order, cell, size):
     orders = np.empty((columns, WHOLE), dtype=np.int64)
     cuts = np.empty((columns * (CUTS_A_COLUMN + 2), 3), dtype=np.int64)
     ranking = np.empty(len(cuts), dtype=np.int64)
+    cost = np.empty(len(cuts), dtype=np.int64)
     target = np.empty(cell[END] - cell[BEGIN], dtype=np.int64)
     tree = np.empty((64, len(cell)), dtype=np.int64)
     rows = np.int64(0)
@@ -828,7 +867,7 @@ def blind_tree(f, order, cell, size):
         tree[rows, STATE] = 0
         a, b = tree[rows, BEGIN], tree[rows, END]
         if b - a >= 2 * size:
-            found = rank_cuts(f, order, a, b, size, cuts, ranking, orders)
+            found = rank_cuts(f, order, a, b, size, cuts, ranking, cost, orders)
             for c in range(found):
                 cut = ranking[c]
                 middle = apply_cut(f, order, a, b, size, cuts, cut, orders, target)
@@ -921,7 +960,7 @@ def merge_siblings(f, s, order, tree, simple, coarse):
 
 
 @kernel
-def merge_neighbours(f, s, order, cells, simple, slot):
+def merge_neighbours(f, s, order, cells, simple, last_resort, slot):
     """Merge cells that failed with a neighbour in the order until they can be dealt."""
     kept = np.empty_like(cells)
     top = 0
@@ -943,7 +982,7 @@ def merge_neighbours(f, s, order, cells, simple, slot):
                     b = cells[i, END]
                     i += 1
             state, size = cell_state(f, s, order, a, b, simple, False, slot)
-        if state == FAILED:
+        if state == FAILED and last_resort:
             state, size = cell_state(f, s, order, a, b, simple, True, slot)
         copy_row(kept, top, cells, i - 1)
         kept[top, BEGIN], kept[top, END] = a, b
