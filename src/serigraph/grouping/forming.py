@@ -118,18 +118,17 @@ def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
     def top_down(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.asarray(kernels.split_cells(f, s, order, cells, simple))
 
-    def bottom_up(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+    def bottom_up(_: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         size = max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
         trees = [kernels.blind_tree(f, order, cell, size) for cell in cells]
-        leaves = [tree[tree[:, kernels.STATE] == 0] for tree in trees]
-        blocks = np.concatenate(leaves)
+        blocks = np.concatenate([tree[tree[:, kernels.STATE] == 0] for tree in trees])
         blocks[:, kernels.STATE] = kernels.UNKNOWN
-        return np.asarray(kernels.merge_neighbours(f, s, order, blocks, simple, False, slot))
+        return blocks
 
     cells = in_threads(drawn.cells, len(f.base), top_down if method == "top-down" else bottom_up)
     cells = cells[np.argsort(cells[:, kernels.BEGIN])]
     s = scratch(len(f.base))
-    cells = kernels.merge_neighbours(f, s, order, cells, simple, True, slot)
+    cells = kernels.merge_neighbours(f, s, order, cells, simple, slot)
     dealt = in_threads(
         cells, len(f.base), lambda s, part: kernels.deal_cells(f, s, order, part, slot)
     )

@@ -32,6 +32,8 @@ SAMPLE = 128
 LARGE = 8192  # in a larger cell few cuts are tried; hardly ever is more than one
 TRIES_IN_LARGE_CELL = 16
 GROUPS_TO_DEAL = 8  # in a cell at the least, where more than the values' shares matters
+PATIENCE = 64  # groups in a cell, before they are made larger than need be
+NEIGHBOURHOOD = 32  # groups that are merged and cut anew, bottom-up
 THOROUGH = 2048  # cells up to this size are checked against every member's history
 WASTEFUL = 1.5  # a cut that leaves room for fewer groups than before seems so much wider
 CROWDED = 0.34  # part of a cell that its most frequent value needs, from which on cuts compete
@@ -656,7 +658,7 @@ def cell_state(f, s, people, a, b, simple, last_resort, slot):
         return PLAIN, size
     if not f.interleave:
         return (VALID if is_group(f, s, people, a, b) else FAILED), size
-    largest = b - a if last_resort or b - a >= 2 * GROUPS_TO_DEAL * size else size
+    largest = b - a if last_resort or b - a >= PATIENCE * size else size
     while size <= min(largest, b - a):
         if simple:
             n, touched = tally(f, s, people, a, b)
@@ -918,8 +920,9 @@ def settle(f, tree, order):
 def merge_siblings(f, s, order, tree, simple, coarse):
     """Merge cells bottom-up along a tree until they are valid; states of the rows that remain.
 
-    A row that is part of a merged one, or that has been cut further, gets -1. With ``coarse`` the
-    values' shares decide alone.
+    A row that is part of a merged one, or that has been cut further, gets -1. Valid neighbours are
+    merged as well until they are a neighbourhood, which is then cut anew with the values in sight.
+    With ``coarse`` the values' shares decide alone, and nothing is merged that need not be.
     """
     rows = len(tree)
     state = np.full(rows, -1, dtype=np.int64)
@@ -928,6 +931,7 @@ def merge_siblings(f, s, order, tree, simple, coarse):
     end = np.empty(rows, dtype=np.int64)
     for row in range(rows - 1, -1, -1):
         a, b, right = tree[row, BEGIN], tree[row, END], tree[row, STATE]
+        may_part = False
         if right == 0:
             end[row] = row + 1
         else:
@@ -937,20 +941,20 @@ def merge_siblings(f, s, order, tree, simple, coarse):
                 least = group_size(f, s, touched)
                 clear(s, touched)
                 middle = tree[right, BEGIN]
-                if (
-                    coarse
-                    or f.interleave
-                    or (
-                        people_in(f, order, a, middle) >= least
-                        and people_in(f, order, middle, b) >= least
-                    )
-                ):
+                may_part = coarse or (
+                    people_in(f, order, a, middle) >= least
+                    and people_in(f, order, middle, b) >= least
+                )
+                if coarse or touched == 0 or (may_part and b - a >= NEIGHBOURHOOD * least):
                     resolved[row] = True
                     continue
         if coarse:
             now = VALID if has_counts(f, s, order, a, b) else FAILED
         else:
             now, _ = cell_state(f, s, order, a, b, simple, False, slot)
+        if now == FAILED and may_part:
+            resolved[row] = True
+            continue
         if now != FAILED or row == 0:
             for below in range(row, end[row]):
                 state[below] = -1
@@ -960,7 +964,7 @@ def merge_siblings(f, s, order, tree, simple, coarse):
 
 
 @kernel
-def merge_neighbours(f, s, order, cells, simple, last_resort, slot):
+def merge_neighbours(f, s, order, cells, simple, slot):
     """Merge cells that failed with a neighbour in the order until they can be dealt."""
     kept = np.empty_like(cells)
     top = 0
@@ -970,7 +974,7 @@ def merge_neighbours(f, s, order, cells, simple, last_resort, slot):
         i += 1
         if state == UNKNOWN:
             state, size = cell_state(f, s, order, a, b, simple, False, slot)
-        while state == FAILED and (top > 0 or i < len(cells)) and b - a < 4 * THOROUGH:
+        while state == FAILED and (top > 0 or i < len(cells)) and (simple or b - a < 4 * THOROUGH):
             wanted = b - a + (b - a) // 4 + 1
             while b - a < wanted and (top > 0 or i < len(cells)):
                 before = kept[top - 1, END] - kept[top - 1, BEGIN] if top > 0 else len(order) + 1
@@ -982,7 +986,7 @@ def merge_neighbours(f, s, order, cells, simple, last_resort, slot):
                     b = cells[i, END]
                     i += 1
             state, size = cell_state(f, s, order, a, b, simple, False, slot)
-        if state == FAILED and last_resort:
+        if state == FAILED:
             state, size = cell_state(f, s, order, a, b, simple, True, slot)
         copy_row(kept, top, cells, i - 1)
         kept[top, BEGIN], kept[top, END] = a, b
