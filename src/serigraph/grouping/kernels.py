@@ -658,7 +658,8 @@ def cell_state(f, s, people, a, b, simple, last_resort, slot):
         return PLAIN, size
     if not f.interleave:
         return (VALID if is_group(f, s, people, a, b) else FAILED), size
-    largest = b - a if last_resort or b - a >= PATIENCE * size else size
+    may_enlarge = last_resort or (not simple and b - a >= PATIENCE * size)
+    largest = b - a if may_enlarge else size
     while size <= min(largest, b - a):
         if simple:
             n, touched = tally(f, s, people, a, b)
