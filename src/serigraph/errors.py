@@ -28,30 +28,30 @@ from collections.abc import Sequence
 
 
 class SerigraphError(Exception):
-    """Base of all errors: ``what`` happened, ``where``, and what to do about it (``remedy``)."""
+    """Base of all errors: ``what`` happened, ``where``, and what to do about it (``remedy``).
+
+    Where more than one thing is wrong, ``problems`` lists everything.
+    """
 
     exit_code = 1
 
-    def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
+    def __init__(
+        self, what: str, *, where: str = "", remedy: str = "", problems: Sequence[str] = ()
+    ) -> None:
         self.what = what
         self.where = where
         self.remedy = remedy
+        self.problems = tuple(problems)
         super().__init__(" - ".join(part for part in (what, where, remedy) if part))
+
+    def __str__(self) -> str:
+        return "\n".join([super().__str__(), *(f"  - {problem}" for problem in self.problems)])
 
 
 class InputRefused(SerigraphError):
     """The input cannot be used as it is; ``problems`` lists everything that is wrong with it."""
 
     exit_code = 3
-
-    def __init__(
-        self, what: str, *, where: str = "", remedy: str = "", problems: Sequence[str] = ()
-    ) -> None:
-        super().__init__(what, where=where, remedy=remedy)
-        self.problems = tuple(problems)
-
-    def __str__(self) -> str:
-        return "\n".join([super().__str__(), *(f"  - {problem}" for problem in self.problems)])
 
 
 class PolicyError(InputRefused):
@@ -78,15 +78,6 @@ class PromiseError(SerigraphError):
 
 class Infeasible(PromiseError):
     """No grouping keeps the guarantee for everybody; ``problems`` says what does not fit."""
-
-    def __init__(
-        self, what: str, *, where: str = "", remedy: str = "", problems: Sequence[str] = ()
-    ) -> None:
-        super().__init__(what, where=where, remedy=remedy)
-        self.problems = tuple(problems)
-
-    def __str__(self) -> str:
-        return "\n".join([super().__str__(), *(f"  - {problem}" for problem in self.problems)])
 
 
 class GuaranteeExceeded(PromiseError):

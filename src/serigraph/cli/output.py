@@ -56,7 +56,7 @@ def complain(error: SerigraphError, as_json: bool) -> None:
                     "what": error.what,
                     "where": error.where,
                     "remedy": error.remedy,
-                    "problems": list(getattr(error, "problems", ())),
+                    "problems": list(error.problems),
                 },
                 indent=2,
                 ensure_ascii=False,

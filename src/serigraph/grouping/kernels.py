@@ -34,6 +34,7 @@ TRIES_IN_LARGE_CELL = 16
 GROUPS_TO_DEAL = 8  # in a cell at the least, where more than the values' shares matters
 PATIENCE = 64  # groups in a cell, before they are made larger than need be
 NEIGHBOURHOOD = 32  # groups that are merged and cut anew, bottom-up
+EXCHANGES = 400  # tried for somebody that fits nowhere
 THOROUGH = 2048  # cells up to this size are checked against every member's history
 WASTEFUL = 1.5  # a cut that leaves room for fewer groups than before seems so much wider
 CROWDED = 0.34  # part of a cell that its most frequent value needs, from which on cuts compete
@@ -75,6 +76,19 @@ class Scratch(NamedTuple):
     touched: NDArray[np.int64]  # values in the cell
     seen: NDArray[np.int64]  # values in one person's past
     local: NDArray[np.int64]  # place of a value among the touched ones
+
+
+class Dealing(NamedTuple):
+    """A cell while its people are dealt to groups; values are numbered as the cell has them."""
+
+    who: NDArray[np.int64]  # the people
+    seat: NDArray[np.int64]  # the group of each, or -1
+    room: NDArray[np.int64]  # seats left in each group
+    cap: NDArray[np.int64]  # how many of a value any group may hold
+    held: NDArray[np.int64]  # [group, value]
+    limit: NDArray[np.int64]  # [group, value] how many its members allow
+    tight_start: NDArray[np.int64]
+    tight: NDArray[np.int64]  # of each person, the values that it allows less of, and how many
 
 
 @kernel
@@ -220,6 +234,9 @@ def deal(f, s, people, a, b, size, slot):
         return 0
     _, touched = tally(f, s, people, a, b)
     even = n // groups
+    who = np.empty(n, dtype=np.int64)
+    for i in range(n):
+        who[i] = people[a + i]
     room = np.empty(groups, dtype=np.int64)
     for g in range(groups):
         room[g] = even + (1 if g < n % groups else 0)
@@ -233,7 +250,7 @@ def deal(f, s, people, a, b, size, slot):
     entries = 0
     if f.past.shape[1] > 0 and touched > 0:
         for i in range(n):
-            seen = walk_past(f, s, people[a + i])
+            seen = walk_past(f, s, who[i])
             for k in range(seen):
                 value = s.seen[k]
                 t = s.local[value]
@@ -257,7 +274,7 @@ def deal(f, s, people, a, b, size, slot):
         turn[by_frequency[k]] = k
     lead = np.empty(n, dtype=np.int64)
     for i in range(n):
-        person = people[a + i]
+        person = who[i]
         first = touched
         for h in range(f.held_start[person], f.held_start[person + 1]):
             first = min(first, turn[s.local[f.held[h]]])
@@ -265,66 +282,26 @@ def deal(f, s, people, a, b, size, slot):
     people_first = np.argsort(lead)
     clear(s, touched)
 
-    held_count = np.zeros(groups * touched, dtype=np.int32)
-    limit = np.empty(groups * touched, dtype=np.int64)
+    limit = np.empty((groups, touched), dtype=np.int64)
     for g in range(groups):
         for t in range(touched):
-            limit[g * touched + t] = cap[t]
+            limit[g, t] = cap[t]
     seat = np.empty(n, dtype=np.int64)
     for i in range(n):
         seat[i] = -1
+    held = np.zeros((groups, touched), dtype=np.int64)
+    d = Dealing(who, seat, room, cap, held, limit, tight_start, tight)
     start = 0
     for k in range(n):
         i = people_first[k]
-        placed = False
         for step in range(groups):
             g = (start + step) % groups
-            if room[g] > 0 and may_join(
-                f,
-                s,
-                people[a + i],
-                i,
-                g,
-                touched,
-                held_count,
-                limit,
-                tight_start,
-                tight,
-            ):
-                join(
-                    f,
-                    s,
-                    people[a + i],
-                    i,
-                    g,
-                    touched,
-                    held_count,
-                    limit,
-                    tight_start,
-                    tight,
-                )
+            if room[g] > 0 and may_join(f, s, d, i, g):
+                join(f, s, d, i, g)
                 room[g] -= 1
-                seat[i] = g
-                placed = True
                 start = g + 1
                 break
-        if not placed and not exchange(
-            f,
-            s,
-            people,
-            a,
-            i,
-            people_first[:k],
-            seat,
-            room,
-            groups,
-            touched,
-            cap,
-            held_count,
-            limit,
-            tight_start,
-            tight,
-        ):
+        if seat[i] < 0 and not exchange(f, s, d, i, people_first, k):
             return 0
     for i in range(n):
         slot[a + i] = seat[i]
@@ -332,169 +309,72 @@ def deal(f, s, people, a, b, size, slot):
 
 
 @kernel
-def may_join(f, s, person, i, g, touched, held_count, limit, tight_start, tight):
+def may_join(f, s, d, i, g):
     """Whether person i of the cell fits group g as it stands."""
+    person = d.who[i]
     for h in range(f.held_start[person], f.held_start[person + 1]):
-        at = g * touched + s.local[f.held[h]]
-        if held_count[at] + 1 > limit[at]:
+        t = s.local[f.held[h]]
+        if d.held[g, t] + 1 > d.limit[g, t]:
             return False
-    for e in range(tight_start[i], tight_start[i + 1]):
-        t = tight[e, 0]
+    for e in range(d.tight_start[i], d.tight_start[i + 1]):
+        t = d.tight[e, 0]
         holds = 0
         for h in range(f.held_start[person], f.held_start[person + 1]):
             if s.local[f.held[h]] == t:
                 holds = 1
-        if held_count[g * touched + t] + holds > tight[e, 1]:
+        if d.held[g, t] + holds > d.tight[e, 1]:
             return False
     return True
 
 
 @kernel
-def join(f, s, person, i, g, touched, held_count, limit, tight_start, tight):
+def join(f, s, d, i, g):
+    """Seat person i in group g."""
+    d.seat[i] = g
+    person = d.who[i]
     for h in range(f.held_start[person], f.held_start[person + 1]):
-        held_count[g * touched + s.local[f.held[h]]] += 1
-    for e in range(tight_start[i], tight_start[i + 1]):
-        at = g * touched + tight[e, 0]
-        limit[at] = min(limit[at], tight[e, 1])
+        d.held[g, s.local[f.held[h]]] += 1
+    tighten(d, i, g)
 
 
 @kernel
-def leave(
-    f,
-    s,
-    people,
-    a,
-    i,
-    g,
-    seat,
-    touched,
-    cap,
-    held_count,
-    limit,
-    tight_start,
-    tight,
-):
-    person = people[a + i]
-    for h in range(f.held_start[person], f.held_start[person + 1]):
-        held_count[g * touched + s.local[f.held[h]]] -= 1
-    seat[i] = -1
-    if tight_start[i + 1] > tight_start[i]:
-        for t in range(touched):
-            limit[g * touched + t] = cap[t]
-        for other in range(len(seat)):
-            if seat[other] == g:
-                for e in range(tight_start[other], tight_start[other + 1]):
-                    at = g * touched + tight[e, 0]
-                    limit[at] = min(limit[at], tight[e, 1])
+def tighten(d, i, g):
+    """Let a group allow no more of a value than person i does."""
+    for e in range(d.tight_start[i], d.tight_start[i + 1]):
+        t = d.tight[e, 0]
+        d.limit[g, t] = min(d.limit[g, t], d.tight[e, 1])
 
 
 @kernel
-def exchange(
-    f,
-    s,
-    people,
-    a,
-    i,
-    placed,
-    seat,
-    room,
-    groups,
-    touched,
-    cap,
-    held_count,
-    limit,
-    tight_start,
-    tight,
-):
-    """Make room for person i by moving somebody else; True if i has a seat then."""
-    for k in range(min(len(placed), 400)):
-        x = placed[(k * 7919 + i) % len(placed)]
-        g = seat[x]
-        leave(
-            f,
-            s,
-            people,
-            a,
-            x,
-            g,
-            seat,
-            touched,
-            cap,
-            held_count,
-            limit,
-            tight_start,
-            tight,
-        )
-        if may_join(
-            f,
-            s,
-            people[a + i],
-            i,
-            g,
-            touched,
-            held_count,
-            limit,
-            tight_start,
-            tight,
-        ):
-            for other in range(groups):
-                if (
-                    other != g
-                    and room[other] > 0
-                    and may_join(
-                        f,
-                        s,
-                        people[a + x],
-                        x,
-                        other,
-                        touched,
-                        held_count,
-                        limit,
-                        tight_start,
-                        tight,
-                    )
-                ):
-                    join(
-                        f,
-                        s,
-                        people[a + x],
-                        x,
-                        other,
-                        touched,
-                        held_count,
-                        limit,
-                        tight_start,
-                        tight,
-                    )
-                    seat[x] = other
-                    room[other] -= 1
-                    join(
-                        f,
-                        s,
-                        people[a + i],
-                        i,
-                        g,
-                        touched,
-                        held_count,
-                        limit,
-                        tight_start,
-                        tight,
-                    )
-                    seat[i] = g
+def leave(f, s, d, i, g):
+    """Take person i out of group g again."""
+    d.seat[i] = -1
+    person = d.who[i]
+    for h in range(f.held_start[person], f.held_start[person + 1]):
+        d.held[g, s.local[f.held[h]]] -= 1
+    if d.tight_start[i + 1] > d.tight_start[i]:
+        for t in range(len(d.cap)):
+            d.limit[g, t] = d.cap[t]
+        for other in range(len(d.seat)):
+            if d.seat[other] == g:
+                tighten(d, other, g)
+
+
+@kernel
+def exchange(f, s, d, i, placed, number):
+    """Make room for person i by moving somebody that was placed; True if i has a seat then."""
+    for k in range(min(number, EXCHANGES)):
+        x = placed[(k * 7919 + i) % number]
+        g = d.seat[x]
+        leave(f, s, d, x, g)
+        if may_join(f, s, d, i, g):
+            for other in range(len(d.room)):
+                if other != g and d.room[other] > 0 and may_join(f, s, d, x, other):
+                    join(f, s, d, x, other)
+                    d.room[other] -= 1
+                    join(f, s, d, i, g)
                     return True
-        join(
-            f,
-            s,
-            people[a + x],
-            x,
-            g,
-            touched,
-            held_count,
-            limit,
-            tight_start,
-            tight,
-        )
-        seat[x] = g
+        join(f, s, d, x, g)
     return False
 
 
