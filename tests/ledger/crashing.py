@@ -15,16 +15,15 @@ import sys
 from collections.abc import Callable
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import serigraph.ledger
 from ledger.builders import SECOND, publish
 from serigraph.errors import SerigraphError
 from serigraph.ledger import Series
+from watching import watch
 
 LEDGER_CODE = os.path.dirname(serigraph.ledger.__file__)
-FILE_OPERATIONS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "sqlite3.connect"}
 
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(["pytest", "pyarrow.parquet", "duckdb", "serigraph.ledger"])
@@ -76,7 +75,7 @@ def act_and_die(action: str, path: Path, point: int) -> None:
         if number == point:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    _watch(die_there)
+    watch((LEDGER_CODE,), die_there)
     act(action, path)
 
 
@@ -87,7 +86,7 @@ def create_and_die(path: Path, point: int) -> None:
         if number == point:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    _watch(die_there)
+    watch((LEDGER_CODE,), die_there)
     Series.create(path, {"policy.toml": b"# the policy"})
 
 
@@ -102,7 +101,7 @@ def list_points(action: str, path: Path, answer: Path) -> None:
             seen.append(state)
             points.append(number)
 
-    _watch(look)
+    watch((LEDGER_CODE,), look)
     act(action, path)
     sys.settrace(None)
     answer.write_text(json.dumps(points))
@@ -142,33 +141,6 @@ def hold_the_lock(path: Path, ready: Any, release: Any) -> None:
     with Series.open(path).writing():
         ready.send("locked")
         release.recv()
-
-
-def _watch(at_point: Callable[[int], None]) -> None:
-    counted = 0
-    is_looking = False
-
-    def count() -> None:
-        nonlocal counted, is_looking
-        if not is_looking:
-            is_looking = True
-            at_point(counted)
-            counted += 1
-            is_looking = False
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        if not frame.f_code.co_filename.startswith(LEDGER_CODE):
-            return None
-        if event == "line":
-            count()
-        return trace
-
-    def audit(event: str, _: object) -> None:
-        if event in FILE_OPERATIONS:
-            count()
-
-    sys.addaudithook(audit)
-    sys.settrace(trace)
 
 
 def _state(path: Path) -> list[tuple[str, int, int]]:

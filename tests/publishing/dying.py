@@ -15,17 +15,15 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import serigraph.ledger
 import serigraph.publishing
 from serigraph.randomness import SeededRandomness
+from watching import watch
 
 WATCHED = tuple(
     os.path.dirname(str(module.__file__)) for module in (serigraph.ledger, serigraph.publishing)
 )
-FILE_OPERATIONS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "sqlite3.connect"}
 PATIENCE = 120.0
 
 _processes = multiprocessing.get_context("forkserver")
@@ -65,7 +63,7 @@ def publish_and_die(series: Path, table: Path, point: int) -> None:
         if number == point:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    _watch(die_there)
+    watch(WATCHED, die_there)
     _publish(series, table)
 
 
@@ -80,7 +78,7 @@ def list_points(series: Path, table: Path, answer: Path) -> None:
             seen.append(state)
             points.append(number)
 
-    _watch(look)
+    watch(WATCHED, look)
     _publish(series, table)
     sys.settrace(None)
     answer.write_text(json.dumps(points))
@@ -119,33 +117,6 @@ def _popen(*arguments: object) -> subprocess.Popen[str]:
 def _publish(series: Path, table: Path) -> None:
     # The same choices in each process, so that its points are the same.
     serigraph.publishing.publish(table, series, randomness=SeededRandomness(3))
-
-
-def _watch(at_point: Callable[[int], None]) -> None:
-    counted = 0
-    is_looking = False
-
-    def count() -> None:
-        nonlocal counted, is_looking
-        if not is_looking:
-            is_looking = True
-            at_point(counted)
-            counted += 1
-            is_looking = False
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        if not frame.f_code.co_filename.startswith(WATCHED):
-            return None
-        if event == "line":
-            count()
-        return trace
-
-    def audit(event: str, _: object) -> None:
-        if event in FILE_OPERATIONS:
-            count()
-
-    sys.addaudithook(audit)
-    sys.settrace(trace)
 
 
 def _state(path: Path) -> list[str]:
