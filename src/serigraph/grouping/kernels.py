@@ -38,7 +38,7 @@ EXCHANGES = 400  # tried for somebody that fits nowhere
 THOROUGH = 2048  # cells up to this size are checked against every member's history
 WASTEFUL = 1.5  # a cut that leaves room for fewer groups than before seems so much wider
 CROWDED = 0.34  # part of a cell that its most frequent value needs, from which on cuts compete
-COMPETING = 60  # cuts
+COMPETING = 24  # cuts
 FORESIGHT = 2.0  # how much wider a cut may be that leaves both sides room for further cuts
 SLACK = 1e-12  # targets that are whole numbers must not be missed for a rounding error
 
