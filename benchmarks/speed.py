@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import speed_data as data
+from benchmarks.speed_audit import measure_audit
 from serigraph import __version__
 from serigraph.ledger import Series
 
@@ -184,6 +185,19 @@ def command(bench: Bench, people: int) -> None:
     )
 
 
+def auditing(bench: Bench, people: int) -> None:
+    speed = measure_audit(people, 10, rounds=bench.repeats)
+    bench.add(
+        f"audit of ten releases of {people:,} people",
+        "<= 3 x DuckDB",
+        speed.audit_seconds / speed.duckdb_seconds,
+        "x DuckDB",
+        seconds=speed.audit_seconds,
+        duckdb_seconds=speed.duckdb_seconds,
+        pairs=speed.pairs,
+    )
+
+
 def starting(bench: Bench) -> None:
     table = data.write(data.table(8_000, 1), bench.folder / "tables/small.parquet")
     with tempfile.TemporaryDirectory() as cache:
@@ -226,6 +240,7 @@ def main() -> None:
     bench.folder.mkdir(parents=True, exist_ok=True)
     starting(bench)
     command(bench, min(options.people))
+    auditing(bench, min(options.people))
     firsts: dict[int, Row] = {}
     for people in options.people:
         firsts[people] = first_releases(bench, people, "bucketised")
