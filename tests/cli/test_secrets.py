@@ -43,7 +43,8 @@ def people(number: int, draw: random.Random) -> Rows:
 
 def _spoil_cell(column: int, text: str) -> Callable[[Rows, int], None]:
     def spoil(rows: Rows, at: int) -> None:
-        rows[at][column] = text.format(cell=rows[at][column])
+        if column < len(rows[at]):  # another spoil may have taken the cell away
+            rows[at][column] = text.format(cell=rows[at][column])
 
     return spoil
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,10 +63,10 @@ def _as_plain(found: Evaluation) -> dict[str, Any]:
     """For JSON: figures only, without the error of each single query; null where there is none."""
     releases = []
     for each in found.releases:
-        row = plain(replace(each, errors=None, errors_protected=None))  # type: ignore[arg-type]
+        row = {field.name: getattr(each, field.name) for field in fields(each)}
         row["errors"] = _figures(each.errors)
         row["errors_protected"] = _figures(each.errors_protected)
-        releases.append(row)
+        releases.append(plain(row))
     others = [
         {"release": each.number, "label": each.label, "figures": each.summary}
         for each in found.without_table

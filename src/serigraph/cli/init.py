@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -32,4 +33,4 @@ def command(
     for note in begun.notes:
         say(f"Look at this: {note}")
     say("Read the policy and change what is wrong; once a release is out, the promise is fixed.")
-    say(f"Then: serigraph publish {table} --series {series}")
+    say(f"Then: serigraph publish {quote(str(table))} --series {quote(str(series))}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -163,9 +164,9 @@ def _policy_in_force(series: Series, releases: tuple[ReleaseRecord, ...]) -> Pol
 
 
 def _default_label(table: Any, number: int) -> str:
-    if isinstance(table, str | os.PathLike):
-        return Path(table).name.split(".")[0]
-    return f"release-{number}"
+    """The name of the file, with a dash for whatever the name of a folder cannot hold."""
+    named = Path(table).name.split(".")[0] if isinstance(table, str | os.PathLike) else ""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", named).strip("_-") or f"release-{number}"
 
 
 def _known_choice(releases: tuple[ReleaseRecord, ...]) -> ProtectedChoice | None:

@@ -15,8 +15,6 @@ from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.strategies import OptimalSchedule
 from serigraph.verification import Standing, standing
 
-NEAR = 0.9  # of the threshold
-
 
 @dataclass(frozen=True)
 class ValueStanding:
