@@ -40,7 +40,9 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     sample = f._replace(
         codes=np.ascontiguousarray(f.codes[:, ::every]), key=f.key[::every].copy(), interleave=False
     )
-    tree = kernels.blind_tree(sample, np.arange(cell[kernels.END], dtype=np.int64), cell, SAMPLED)
+    tree = kernels.blind_tree(
+        sample, np.arange(cell[kernels.END], dtype=np.int64), cell, SAMPLED, False
+    )
     order = np.empty(people, dtype=np.int64)
     kernels.settle(f, tree, order)
     arranged = _arranged(f, order)

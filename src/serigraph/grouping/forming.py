@@ -92,18 +92,31 @@ def _boxed(drawn: Districts, method: Method, simple: bool) -> Grouping:
         return np.asarray(kernels.split_cells(f, s, order, cells, simple))
 
     def bottom_up(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        finished, merged = [cells[:0]], [cells[:0]]
-        for cell in cells:
-            size = max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
-            tree = kernels.blind_tree(f, order, cell, size)
-            state = kernels.merge_siblings(f, s, order, tree, simple, False)
-            leaf = (tree[:, kernels.STATE] == 0) & (state == kernels.PLAIN)
-            tree[:, kernels.STATE] = state
-            finished.append(tree[leaf & (state >= 0) & (state != kernels.FAILED)])
-            merged.append(tree[(state >= 0) & ~(leaf & (state != kernels.FAILED))])
+        return np.concatenate([narrower(s, cell) for cell in cells])
+
+    def narrower(s: Scratch, cell: NDArray[np.int64]) -> NDArray[np.int64]:
+        here = slice(cell[kernels.BEGIN], cell[kernels.END])
+        before = order[here].copy()
+        merged = grown(s, cell, False)
+        after = order[here].copy()
+        width = kernels.total_width(f, order, merged)
+        order[here] = before
+        other = grown(s, cell, True)
+        if kernels.total_width(f, order, other) < width:
+            return other
+        order[here] = after
+        return merged
+
+    def grown(s: Scratch, cell: NDArray[np.int64], squared: bool) -> NDArray[np.int64]:
+        size = max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
+        tree = kernels.blind_tree(f, order, cell, size, squared)
+        state = kernels.merge_siblings(f, s, order, tree, simple, False)
+        leaf = (tree[:, kernels.STATE] == 0) & (state == kernels.PLAIN)
+        tree[:, kernels.STATE] = state
+        kept = state >= 0
+        rest = tree[kept & ~leaf]
         # What was merged may be cut again where a cut was not thought of before values were seen.
-        rest = np.concatenate(merged)
-        return np.concatenate([*finished, top_down(s, rest) if len(rest) else rest])
+        return np.concatenate([tree[kept & leaf], top_down(s, rest) if len(rest) else rest])
 
     cells = in_threads(drawn.cells, len(f.base), top_down if method == "top-down" else bottom_up)
     return _numbered(f, order, cells)
@@ -120,7 +133,7 @@ def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
 
     def bottom_up(_: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         size = max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
-        trees = [kernels.blind_tree(f, order, cell, size) for cell in cells]
+        trees = [kernels.blind_tree(f, order, cell, size, False) for cell in cells]
         blocks = np.concatenate([tree[tree[:, kernels.STATE] == 0] for tree in trees])
         blocks[:, kernels.STATE] = kernels.UNKNOWN
         return blocks

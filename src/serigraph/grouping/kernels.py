@@ -32,7 +32,7 @@ SAMPLE = 128
 LARGE = 8192  # in a larger cell few cuts are tried; hardly ever is more than one
 TRIES_IN_LARGE_CELL = 16
 GROUPS_TO_DEAL = 8  # in a cell at the least, where more than the values' shares matters
-PATIENCE = 64  # groups in a cell, before they are made larger than need be
+PATIENCE = 64  # groups in a cell, before they are made larger because of histories
 NEIGHBOURHOOD = 32  # groups that are merged and cut anew, bottom-up
 EXCHANGES = 400  # tried for somebody that fits nowhere
 THOROUGH = 2048  # cells up to this size are checked against every member's history
@@ -40,6 +40,7 @@ WASTEFUL = 1.5  # a cut that leaves room for fewer groups than before seems so m
 CROWDED = 0.34  # part of a cell that its most frequent value needs, from which on cuts compete
 COMPETING = 24  # cuts
 FORESIGHT = 2.0  # how much wider a cut may be that leaves both sides room for further cuts
+TRIAL = 8192  # people of a cell that is cut in two ways, at the most
 SLACK = 1e-12  # targets that are whole numbers must not be missed for a rounding error
 
 
@@ -388,8 +389,11 @@ def boundary(f, d, left, right, shallowest):
 
 
 @kernel
-def outward_widths(f, people, order, widths):
-    """widths[i]: width, summed over the columns, of the box around the first i people."""
+def outward_widths(f, people, order, widths, squared):
+    """widths[i]: width, summed over the columns, of the box around the first i people.
+
+    Squares make much of the widest column.
+    """
     columns = f.codes.shape[0]
     for i in range(len(widths)):
         widths[i] = 0.0
@@ -400,11 +404,12 @@ def outward_widths(f, people, order, widths):
             where = f.position[f.offset[e] + f.codes[e, people[order[i]]]]
             low = min(low, where)
             high = max(high, where)
-            widths[i + 1] += min(high - low, 1.0)
+            width = min(high - low, 1.0)
+            widths[i + 1] += width * width if squared else width
 
 
 @kernel
-def rank_cuts(f, people, a, b, step, cuts, ranking, cost, orders):
+def rank_cuts(f, people, a, b, step, squared, cuts, ranking, cost, orders):
     """List the cuts of a cell, and their ranking by the width that results; returns how many.
 
     A cut is a row of ``cuts``: column, people on the left in ``orders[column]`` (0 in a cell
@@ -447,10 +452,10 @@ def rank_cuts(f, people, a, b, step, cuts, ranking, cost, orders):
             possible += code_behind[i] >= 0
         if possible == 0:
             continue
-        outward_widths(f, who, order, left)
+        outward_widths(f, who, order, left, squared)
         for i in range(m):
             backwards[i] = order[m - 1 - i]
-        outward_widths(f, who, backwards, right)
+        outward_widths(f, who, backwards, right, squared)
         every = (possible + CUTS_A_COLUMN - 1) // CUTS_A_COLUMN
         passed = 0
         for i in range(1, m):
@@ -538,7 +543,7 @@ def cell_state(f, s, people, a, b, simple, last_resort, slot):
         return PLAIN, size
     if not f.interleave:
         return (VALID if is_group(f, s, people, a, b) else FAILED), size
-    may_enlarge = last_resort or (not simple and b - a >= PATIENCE * size)
+    may_enlarge = last_resort or (f.past.shape[1] > 0 and b - a >= PATIENCE * size)
     largest = b - a if may_enlarge else size
     while size <= min(largest, b - a):
         if simple:
@@ -607,14 +612,16 @@ def size_needed(f, s, people, a, b):
 
 
 @kernel
-def choose_cut(f, s, order, a, b, size, state, simple, cuts, ranking, cost, orders, target):
+def choose_cut(
+    f, s, order, a, b, size, state, simple, squared, cuts, ranking, cost, orders, target
+):
     """The cut of a cell, by its row in ``cuts``, or -1 if none will do.
 
     The narrowest cut that both sides survive is taken. Where some value needs a good part of the
     cell, such cuts compete: one that leaves both sides room for further cuts may be wider. A cell
     that is not valid as it is may be cut so that one side becomes valid.
     """
-    found = rank_cuts(f, order, a, b, size, cuts, ranking, cost, orders)
+    found = rank_cuts(f, order, a, b, size, squared, cuts, ranking, cost, orders)
     if b - a > LARGE:
         found = min(found, TRIES_IN_LARGE_CELL)
     crowded = (
@@ -657,7 +664,7 @@ def choose_cut(f, s, order, a, b, size, state, simple, cuts, ranking, cost, orde
 
 
 @kernel
-def split_cells(f, s, order, cells, simple):
+def cut_down(f, s, order, cells, simple, squared, until):
     """Cut cells top-down, at the cut that leaves the narrowest boxes and that both sides survive.
 
     Rearranges ``order`` in place and returns the cells that remain. A cell that is not valid itself
@@ -698,11 +705,17 @@ def split_cells(f, s, order, cells, simple):
             state, size = cell_state(f, s, order, a, b, simple, False, slot)
         else:
             state = VALID
+        if state != PLAIN and b - a <= until:
+            done = with_room(done, finished)
+            copy_row(done, finished, cell, start)
+            done[finished, STATE] = UNKNOWN
+            finished += 1
+            continue
         is_final = state == PLAIN or (f.interleave and b - a < smallest * size)
         best = np.int64(-1)
         if not is_final:
             best = choose_cut(
-                f, s, order, a, b, size, state, simple, cuts, ranking, cost, orders, target
+                f, s, order, a, b, size, state, simple, squared, cuts, ranking, cost, orders, target
             )
         if best < 0:
             if state == VALID and not thorough:
@@ -721,7 +734,64 @@ def split_cells(f, s, order, cells, simple):
 
 
 @kernel
-def blind_tree(f, order, cell, size):
+def total_width(f, order, cells):
+    """Width of the groups, summed over people and columns; records that stay as they are have none."""
+    total = 0.0
+    for i in range(len(cells)):
+        if cells[i, STATE] == PLAIN:
+            continue
+        a, b = cells[i, BEGIN], cells[i, END]
+        for e in range(f.codes.shape[0]):
+            low = np.inf
+            high = -np.inf
+            for k in range(a, b):
+                where = f.position[f.offset[e] + f.codes[e, order[k]]]
+                low = min(low, where)
+                high = max(high, where)
+            total += (b - a) * min(high - low, 1.0)
+    return total
+
+
+@kernel
+def split_cells(f, s, order, cells, simple):
+    """Cut cells top-down; returns those that remain.
+
+    Small cells of the generalised form are cut in two ways, by widths and by their squares, and
+    the narrower result is kept.
+    """
+    linear, squared = len(cells) < 0, len(cells) >= 0  # no literals: they are types of their own
+    whole = np.int64(0)
+    if f.interleave:
+        return cut_down(f, s, order, cells, simple, linear, whole)
+    coarse = cut_down(f, s, order, cells, simple, linear, np.int64(TRIAL))
+    done = np.empty((len(coarse), cells.shape[1]), dtype=np.int64)
+    finished = np.int64(0)
+    one = np.empty((1, cells.shape[1]), dtype=np.int64)
+    for i in range(len(coarse)):
+        copy_row(one, whole, coarse, np.int64(i))
+        if coarse[i, STATE] != UNKNOWN:
+            best = one
+        else:
+            a, b = coarse[i, BEGIN], coarse[i, END]
+            before = order[a:b].copy()
+            best = cut_down(f, s, order, one, simple, linear, whole)
+            after = order[a:b].copy()
+            width = total_width(f, order, best)
+            order[a:b] = before
+            other = cut_down(f, s, order, one, simple, squared, whole)
+            if total_width(f, order, other) < width:
+                best = other
+            else:
+                order[a:b] = after
+        for row in range(len(best)):
+            done = with_room(done, finished)
+            copy_row(done, finished, best, np.int64(row))
+            finished += 1
+    return done[:finished]
+
+
+@kernel
+def blind_tree(f, order, cell, size, squared):
     """Cut a cell into small ones without looking at values; returns the tree in pre-order.
 
     A row is a cell whose state is the row of its right child (0 in a leaf; the left child is the
@@ -750,7 +820,7 @@ def blind_tree(f, order, cell, size):
         tree[rows, STATE] = 0
         a, b = tree[rows, BEGIN], tree[rows, END]
         if b - a >= 2 * size:
-            found = rank_cuts(f, order, a, b, size, cuts, ranking, cost, orders)
+            found = rank_cuts(f, order, a, b, size, squared, cuts, ranking, cost, orders)
             for c in range(found):
                 cut = ranking[c]
                 middle = apply_cut(f, order, a, b, size, cuts, cut, orders, target)
