@@ -40,9 +40,8 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     sample = f._replace(
         codes=np.ascontiguousarray(f.codes[:, ::every]), key=f.key[::every].copy(), interleave=False
     )
-    tree = kernels.blind_tree(
-        sample, np.arange(cell[kernels.END], dtype=np.int64), cell, SAMPLED, False
-    )
+    sampled = np.arange(cell[kernels.END], dtype=np.int64)
+    tree = kernels.blind_tree(sample, scratch(len(f.base)), sampled, cell, SAMPLED, False)
     order = np.empty(people, dtype=np.int64)
     kernels.settle(f, tree, order)
     arranged = _arranged(f, order)

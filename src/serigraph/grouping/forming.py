@@ -109,7 +109,7 @@ def _boxed(drawn: Districts, method: Method, simple: bool) -> Grouping:
 
     def grown(s: Scratch, cell: NDArray[np.int64], squared: bool) -> NDArray[np.int64]:
         size = max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
-        tree = kernels.blind_tree(f, order, cell, size, squared)
+        tree = kernels.blind_tree(f, s, order, cell, size, squared)
         state = kernels.merge_siblings(f, s, order, tree, simple, False)
         leaf = (tree[:, kernels.STATE] == 0) & (state == kernels.PLAIN)
         tree[:, kernels.STATE] = state
@@ -131,9 +131,9 @@ def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
     def top_down(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.asarray(kernels.split_cells(f, s, order, cells, simple))
 
-    def bottom_up(_: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+    def bottom_up(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         size = max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
-        trees = [kernels.blind_tree(f, order, cell, size, False) for cell in cells]
+        trees = [kernels.blind_tree(f, s, order, cell, size, False) for cell in cells]
         blocks = np.concatenate([tree[tree[:, kernels.STATE] == 0] for tree in trees])
         blocks[:, kernels.STATE] = kernels.UNKNOWN
         return blocks

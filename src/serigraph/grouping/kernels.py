@@ -26,21 +26,24 @@ PLAIN = 0  # no protected value: records may stay as they are
 VALID = 1
 FAILED = 2  # no valid grouping was found
 
-CUTS_A_COLUMN = 50
-WHOLE = 512  # people of a larger cell are sampled to choose its cut
-SAMPLE = 128
-LARGE = 8192  # in a larger cell few cuts are tried; hardly ever is more than one
-TRIES_IN_LARGE_CELL = 16
+LARGE = 512  # people of a larger cell are sampled to choose its cut; 2 ** PLACE_BITS at most
+PLACE_BITS = 13
+SAMPLE = 40
+TRIAL = 8192  # people of a cell that is cut in two ways, at the most
+TRIES = 16  # cuts
+TRIES_LARGE = 200
+COMPETING = 8  # cuts of a large cell that both sides survive
 GROUPS_TO_DEAL = 8  # in a cell at the least, where more than the values' shares matters
 PATIENCE = 64  # groups in a cell, before they are made larger because of histories
 NEIGHBOURHOOD = 32  # groups that are merged and cut anew, bottom-up
 EXCHANGES = 400  # tried for somebody that fits nowhere
 THOROUGH = 2048  # cells up to this size are checked against every member's history
 WASTEFUL = 1.5  # a cut that leaves room for fewer groups than before seems so much wider
-CROWDED = 0.34  # part of a cell that its most frequent value needs, from which on cuts compete
-COMPETING = 24  # cuts
-FORESIGHT = 2.0  # how much wider a cut may be that leaves both sides room for further cuts
-TRIAL = 8192  # people of a cell that is cut in two ways, at the most
+CROWDED = (
+    0.34  # part of a cell that its most frequent value needs, from which on there is foresight
+)
+FORESIGHT = 2.0  # how much wider a cut seems for all that the values on its sides need
+FAR_WORSE = 1e18
 SLACK = 1e-12  # targets that are whole numbers must not be missed for a rounding error
 
 
@@ -51,6 +54,7 @@ class Facts(NamedTuple):
     position: NDArray[np.float64]  # all columns' codes behind each other
     divergence: NDArray[np.int32]  # likewise; entry i is the boundary behind code i
     offset: NDArray[np.int64]  # where each column starts in the two above
+    has_taxonomy: NDArray[np.bool_]  # of each column
     held_start: NDArray[np.int64]
     held: NDArray[np.int32]
     weight: NDArray[np.uint8]  # 1 if the person counts in n
@@ -90,6 +94,25 @@ class Dealing(NamedTuple):
     limit: NDArray[np.int64]  # [group, value] how many its members allow
     tight_start: NDArray[np.int64]
     tight: NDArray[np.int64]  # of each person, the values that it allows less of, and how many
+
+
+class Board(NamedTuple):
+    """The people of a cell by numbers of their own, in the order of each column.
+
+    A cell that was cut out of it is a range in all of these orders.
+    """
+
+    who: NDArray[np.int64]
+    at: NDArray[np.float64]  # [column, person] position
+    ranked: NDArray[np.int64]  # [column, place] -> person
+    is_left: NDArray[np.bool_]  # [person]
+    spare: NDArray[np.int64]
+    width: NDArray[np.float64]  # [people on the left of a column's order]
+    need: NDArray[np.float64]  # likewise
+    weight: NDArray[np.int64]  # likewise
+    box: NDArray[np.float64]  # [column, end] around the people so far
+    cuts: NDArray[np.int64]  # [cut, (column, people on the left, last code on the left)]
+    score: NDArray[np.float64]
 
 
 @kernel
@@ -380,136 +403,250 @@ def exchange(f, s, d, i, placed, number):
 
 
 @kernel
-def boundary(f, d, left, right, shallowest):
-    """The code behind which a region may be cut between two neighbouring people, or -1."""
-    for code in range(left, right):
-        if f.divergence[f.offset[d] + code] == shallowest:
-            return code
-    return -1
+def board_of(f, people, a, b, m):
+    """A board for m of the people of a cell, taken evenly: each column's order, sorted once.
+
+    Equal codes lie in random order.
+    """
+    columns = f.codes.shape[0]
+    who = np.empty(m, dtype=np.int64)
+    for i in range(m):
+        who[i] = people[a + (i * (b - a)) // m]
+    at = np.empty((columns, m), dtype=np.float64)
+    ranked = np.empty((columns, m), dtype=np.int64)
+    packed = np.empty(m, dtype=np.int64)
+    for e in range(columns):
+        for i in range(m):
+            code = f.codes[e, who[i]]
+            at[e, i] = f.position[f.offset[e] + code]
+            chance = (f.key[who[i]] >> 44) << PLACE_BITS
+            packed[i] = (np.int64(code) << (PLACE_BITS + 19)) | chance | i
+        packed.sort()
+        for i in range(m):
+            ranked[e, i] = packed[i] & ((1 << PLACE_BITS) - 1)
+    return Board(
+        who,
+        at,
+        ranked,
+        np.zeros(m, dtype=np.bool_),
+        np.empty(m, dtype=np.int64),
+        np.empty(m + 1, dtype=np.float64),
+        np.empty(m + 1, dtype=np.float64),
+        np.empty(m + 1, dtype=np.int64),
+        np.empty((columns, 2), dtype=np.float64),
+        np.empty((columns * m, 3), dtype=np.int64),
+        np.empty(columns * m, dtype=np.float64),
+    )
 
 
 @kernel
-def outward_widths(f, people, order, widths, squared):
-    """widths[i]: width, summed over the columns, of the box around the first i people.
+def widen(board, i, squared):
+    """Let the running box take in one more person; returns its width, summed over the columns.
 
     Squares make much of the widest column.
     """
-    columns = f.codes.shape[0]
-    for i in range(len(widths)):
-        widths[i] = 0.0
-    for e in range(columns):
-        low = np.inf
-        high = -np.inf
-        for i in range(len(order)):
-            where = f.position[f.offset[e] + f.codes[e, people[order[i]]]]
-            low = min(low, where)
-            high = max(high, where)
-            width = min(high - low, 1.0)
-            widths[i + 1] += width * width if squared else width
+    total = 0.0
+    for e in range(len(board.box)):
+        where = board.at[e, i]
+        board.box[e, 0] = min(board.box[e, 0], where)
+        board.box[e, 1] = max(board.box[e, 1], where)
+        width = min(board.box[e, 1] - board.box[e, 0], 1.0)
+        total += width * width if squared else width
+    return total
 
 
 @kernel
-def rank_cuts(f, people, a, b, step, squared, cuts, ranking, cost, orders):
-    """List the cuts of a cell, and their ranking by the width that results; returns how many.
+def take_in(f, s, person, need, size):
+    """Count one more person's values; returns what the people so far need.
 
-    A cut is a row of ``cuts``: column, people on the left in ``orders[column]`` (0 in a cell
-    that is sampled), last code on the left. Values held play no part in the ranking.
+    That is the size of their one group, or, where groups interleave, so many groups of ``size``.
+    """
+    for h in range(f.held_start[person], f.held_start[person + 1]):
+        value = f.held[h]
+        s.holders[value] += 1
+        if f.interleave:
+            cap = int(size * (1.0 + SLACK) / f.base[value])
+            need = max(need, (s.holders[value] + cap - 1) // cap * size)
+        else:
+            need = max(need, s.holders[value] * f.base[value])
+    return need
+
+
+@kernel
+def forget(f, s, board, a, b):
+    """Take the people's values out of the count again, and empty the running box."""
+    for i in range(a, b):
+        person = board.who[board.ranked[0, i]]
+        for h in range(f.held_start[person], f.held_start[person + 1]):
+            s.holders[f.held[h]] = 0
+    for e in range(len(board.box)):
+        board.box[e, 0] = np.inf
+        board.box[e, 1] = -np.inf
+
+
+@kernel
+def shallowest_boundary(f, d, first, last):
+    """How deep in the taxonomy the shallowest boundary between two codes lies."""
+    depth = f.divergence[f.offset[d] + first]
+    if f.has_taxonomy[d]:
+        for code in range(first, last):
+            depth = min(depth, f.divergence[f.offset[d] + code])
+    return depth
+
+
+@kernel
+def boundary(f, d, left, right, shallowest):
+    """The code behind which a region may be cut between two neighbouring people, or -1."""
+    for code in range(left, right if f.has_taxonomy[d] else min(left + 1, right)):
+        if f.divergence[f.offset[d] + code] == shallowest:
+            return code
+    return np.int64(-1)
+
+
+@kernel
+def list_cuts(f, s, board, a, b, size, least, squared, is_blind, one_side):
+    """List the cuts of a cell with their scores, the lower the better; returns how many.
+
+    A cut is a row: column, people on the left in the order of the column, last code on the left.
+    Both sides must have ``least`` people and must be able to stand by themselves as far as the
+    counts of values go; with ``one_side`` it is enough, though far worse, if one of them does. The
+    score is the width of both sides, weighted by people; it grows where people are left over, and
+    in a crowded cell with what the values on both sides need, since that is lost for further cuts.
+    (In a cell with few holders, that would tell where they are.) If the cut ``is_blind`` values
+    play no part.
     """
     n = b - a
-    sampled = n > WHOLE
-    m = SAMPLE if sampled else n
-    who = np.empty(m, dtype=np.int64)
-    for i in range(m):
-        who[i] = people[a + (i * n) // m]
-    left = np.zeros(m + 1)
-    right = np.zeros(m + 1)
-    packed = np.empty(m, dtype=np.int64)
-    backwards = np.empty(m, dtype=np.int64)
-    code_behind = np.empty(m, dtype=np.int64)
     found = 0
     for d in range(f.codes.shape[0]):
-        for i in range(m):
-            packed[i] = (np.int64(f.codes[d, who[i]]) << 32) | (f.key[who[i]] >> 31)
-        order = np.argsort(packed)
-        first = f.codes[d, who[order[0]]]
-        last = f.codes[d, who[order[m - 1]]]
+        ranked = board.ranked[d]
+        first = f.codes[d, board.who[ranked[a]]]
+        last = f.codes[d, board.who[ranked[b - 1]]]
         if first == last:
             continue
-        if not sampled:
-            for i in range(m):
-                orders[d, i] = who[order[i]]
-        shallowest = np.int32(2**30)
-        for code in range(first, last):
-            shallowest = min(shallowest, f.divergence[f.offset[d] + code])
-        possible = 0
-        for i in range(1, m):
-            before = f.codes[d, who[order[i - 1]]]
-            after = f.codes[d, who[order[i]]]
-            if f.interleave:
-                code_behind[i] = before if sampled or i % step == 0 else -1
-            else:
-                code_behind[i] = boundary(f, d, before, after, shallowest)
-            possible += code_behind[i] >= 0
-        if possible == 0:
-            continue
-        outward_widths(f, who, order, left, squared)
-        for i in range(m):
-            backwards[i] = order[m - 1 - i]
-        outward_widths(f, who, backwards, right, squared)
-        every = (possible + CUTS_A_COLUMN - 1) // CUTS_A_COLUMN
-        passed = 0
-        for i in range(1, m):
-            if code_behind[i] < 0:
+        shallowest = shallowest_boundary(f, d, first, last)
+        forget(f, s, board, a, b)
+        need = 0.0
+        weight = 0
+        for i in range(n):
+            person = board.who[ranked[a + i]]
+            weight += f.weight[person]
+            if not is_blind:
+                need = take_in(f, s, person, need, size)
+            board.width[i + 1] = widen(board, ranked[a + i], squared)
+            board.need[i + 1] = need
+            board.weight[i + 1] = weight
+        if not is_blind:
+            forget(f, s, board, a, b)
+        else:
+            for e in range(len(board.box)):
+                board.box[e, 0] = np.inf
+                board.box[e, 1] = -np.inf
+        foresight = FORESIGHT if need > CROWDED * n else 0.0
+        need = 0.0
+        for i in range(n - 1, 0, -1):
+            person = board.who[ranked[a + i]]
+            if not is_blind:
+                need = take_in(f, s, person, need, size)
+            width = widen(board, ranked[a + i], squared)
+            if board.weight[i] < least or weight - board.weight[i] < least:
                 continue
-            passed += 1
-            if (passed - 1) % every == every // 2:
-                loss = i * left[i] + (m - i) * right[m - i]
-                if not sampled and not f.interleave and i // step + (m - i) // step < m // step:
-                    loss *= WASTEFUL
-                cost[found] = int(loss * 2.0**30)
-                cuts[found, 0] = d
-                cuts[found, 1] = 0 if sampled else i
-                cuts[found, 2] = code_behind[i]
-                found += 1
-    chosen = np.argsort(cost[:found])
-    for c in range(found):
-        ranking[c] = chosen[c]
+            before = np.int64(f.codes[d, board.who[ranked[a + i - 1]]])
+            if f.interleave:
+                code = before if i % size == 0 else np.int64(-1)
+            else:
+                code = boundary(f, d, before, np.int64(f.codes[d, person]), shallowest)
+            if code < 0:
+                continue
+            left = board.need[i] <= board.weight[i] * (1.0 + SLACK)
+            right = need <= (weight - board.weight[i]) * (1.0 + SLACK)
+            if not (left and right) and not (one_side and (left or right)):
+                continue
+            score = i * board.width[i] + (n - i) * width
+            if not f.interleave:
+                if i // size + (n - i) // size < n // size:
+                    score *= WASTEFUL
+                score *= 1.0 + foresight * (board.need[i] + need) / n
+            if not (left and right):
+                score += FAR_WORSE
+            board.cuts[found, 0] = d
+            board.cuts[found, 1] = i
+            board.cuts[found, 2] = code
+            board.score[found] = score
+            found += 1
+    if not is_blind:
+        forget(f, s, board, a, b)
     return found
 
 
 @kernel
-def apply_cut(f, people, a, b, step, cuts, cut, orders, target):
-    """Write the cell to ``target[:b-a]``, left side first; returns how many are on the left."""
-    d, on_the_left, last = cuts[cut, 0], cuts[cut, 1], cuts[cut, 2]
-    if on_the_left > 0:
+def next_cut(board, found):
+    """The best of the cuts by its row, or -1; one that was tried has an infinite score."""
+    best = np.int64(-1)
+    lowest = np.inf
+    for c in range(found):
+        if board.score[c] < lowest:
+            lowest = board.score[c]
+            best = np.int64(c)
+    return best
+
+
+@kernel
+def choose_cut(f, s, board, a, b, size, state, simple, squared):
+    """The cut of a cell, by its row in the board's list, or -1 if none will do.
+
+    A cell that is not valid as it is may be cut so that one side becomes valid. Where people have
+    a past, a cut that the counts allow is checked against every member's own.
+    """
+    is_failed = state == FAILED
+    least = f.minimum_size if is_failed else size
+    is_blind = b < a
+    found = list_cuts(f, s, board, a, b, size, least, squared, is_blind, is_failed)
+    if simple or f.interleave or b - a > THOROUGH:
+        return next_cut(board, found)
+    start = np.int64(0)
+    fallback = np.int64(-1)
+    for _ in range(TRIES):
+        cut = next_cut(board, found)
+        if cut < 0:
+            break
+        board.score[cut] = np.inf
+        middle = board.cuts[cut, 1]
+        ranked = board.ranked[board.cuts[cut, 0]]
         for i in range(b - a):
-            target[i] = orders[d, i]
-        return on_the_left
-    left = 0
+            board.spare[i] = board.who[ranked[a + i]]
+        left = is_group(f, s, board.spare, start, middle)
+        if not left and not is_failed:
+            continue
+        right = is_group(f, s, board.spare, middle, b - a)
+        if left and right:
+            return cut
+        if is_failed and fallback < 0 and (left or right):
+            fallback = cut
+    return fallback
+
+
+@kernel
+def apply_cut(board, a, b, cut, order, begin):
+    """Part the cell in every column's order; its people go to ``order`` from ``begin`` on."""
+    d, on_the_left = board.cuts[cut, 0], board.cuts[cut, 1]
     for i in range(a, b):
-        left += f.codes[d, people[i]] <= last
-    if f.interleave and left % step > 0 and b - a <= LARGE:
-        # Interleaved groups may part people with equal codes: the left side becomes a whole number
-        # of groups, at random among equals.
-        packed = np.empty(b - a, dtype=np.int64)
-        for i in range(b - a):
-            person = people[a + i]
-            packed[i] = (np.int64(f.codes[d, person]) << 32) | (f.key[person] >> 31)
-        by_code = np.argsort(packed)
-        for i in range(b - a):
-            target[i] = people[a + by_code[i]]
-        return left - left % step
-    x = 0
-    y = left
-    for i in range(a, b):
-        person = people[i]
-        if f.codes[d, person] <= last:
-            target[x] = person
-            x += 1
-        else:
-            target[y] = person
-            y += 1
-    return left
+        board.is_left[board.ranked[d, i]] = i < a + on_the_left
+        order[begin + i - a] = board.who[board.ranked[d, i]]
+    for e in range(len(board.ranked)):
+        if e == d:
+            continue
+        x = a
+        y = np.int64(0)
+        for i in range(a, b):
+            person = board.ranked[e, i]
+            if board.is_left[person]:
+                board.ranked[e, x] = person
+                x += 1
+            else:
+                board.spare[y] = person
+                y += 1
+        for i in range(y):
+            board.ranked[e, x + i] = board.spare[i]
 
 
 @kernel
@@ -522,11 +659,87 @@ def people_in(f, people, a, b):
 
 
 @kernel
-def judge(f, s, people, a, b, simple):
-    """Whether one side of a cut can stand by itself, as far as is worth finding out now."""
-    if not has_counts(f, s, people, a, b):
-        return False
-    return simple or f.interleave or b - a > THOROUGH or is_group(f, s, people, a, b)
+def part(f, order, a, b, column, code, target):
+    """Write the cell to ``target``, the side up to the code first; returns how many are there."""
+    left = np.int64(0)
+    for i in range(a, b):
+        left += f.codes[column, order[i]] <= code
+    x = np.int64(0)
+    y = left
+    for i in range(a, b):
+        if f.codes[column, order[i]] <= code:
+            target[x] = order[i]
+            x += 1
+        else:
+            target[y] = order[i]
+            y += 1
+    return left
+
+
+@kernel
+def size_needed(f, s, people, a, b):
+    """The size that a cell would need as one group, as far as the counts of its values go."""
+    need = 0.0
+    for i in range(a, b):
+        need = take_in(f, s, people[i], need, np.int64(1))
+    for i in range(a, b):
+        for h in range(f.held_start[people[i]], f.held_start[people[i] + 1]):
+            s.holders[f.held[h]] = 0
+    return need
+
+
+@kernel
+def cut_large(f, s, order, a, b, size, squared, is_blind, found_cut):
+    """Cut a cell that is too large for a board, by a board of some of its people.
+
+    A sample sees how people are spread and not how far the farthest lie, which makes for better
+    cuts. Parts ``order`` and returns how many are on the left, 0 if no cut was found; writes column
+    and last code on the left to ``found_cut``.
+    """
+    board = board_of(f, order, a, b, np.int64(SAMPLE))
+    start = np.int64(0)
+    one = np.int64(1)
+    yes = b > a
+    found = list_cuts(f, s, board, start, np.int64(SAMPLE), one, one, squared, yes, not yes)
+    target = np.empty(b - a, dtype=np.int64)
+    competes = not is_blind and not f.interleave and b - a <= TRIAL
+    if competes:
+        competes = size_needed(f, s, order, a, b) > CROWDED * (b - a)
+    best = np.int64(-1)
+    lowest = np.inf
+    valid = 0
+    for _ in range(TRIES_LARGE if b - a <= TRIAL else TRIES):
+        cut = next_cut(board, found)
+        if cut < 0:
+            break
+        score = board.score[cut]
+        board.score[cut] = np.inf
+        left = part(f, order, a, b, board.cuts[cut, 0], board.cuts[cut, 2], target)
+        if left < size or b - a - left < size:
+            continue
+        if not is_blind and not (
+            people_in(f, target, start, left) >= size
+            and people_in(f, target, left, b - a) >= size
+            and has_counts(f, s, target, start, left)
+            and has_counts(f, s, target, left, b - a)
+        ):
+            continue
+        valid += 1
+        if competes:
+            need = size_needed(f, s, target, start, left) + size_needed(f, s, target, left, b - a)
+            score *= 1.0 + FORESIGHT * need / (b - a)
+        if score < lowest:
+            lowest = score
+            best = cut
+        if not competes or valid == COMPETING:
+            break
+    if best < 0:
+        return start
+    found_cut[0], found_cut[1] = board.cuts[best, 0], board.cuts[best, 2]
+    left = part(f, order, a, b, found_cut[0], found_cut[1], target)
+    for i in range(b - a):
+        order[a + i] = target[i]
+    return left
 
 
 @kernel
@@ -577,15 +790,8 @@ def copy_row(target, i, source, k):
 
 
 @kernel
-def copy_back(order, a, b, arranged):
-    for i in range(a, b):
-        order[i] = arranged[i - a]
-
-
-@kernel
-def push_halves(f, stack, top, cells, row, middle, cuts, cut):
+def push_halves(f, stack, top, cells, row, middle, column, code):
     """Put both sides of a cut cell on the stack, the left one on top; returns the stack."""
-    column, code = cuts[cut, 0], cuts[cut, 2]
     for side in range(2):
         stack = with_room(stack, top)
         copy_row(stack, top, cells, row)
@@ -600,86 +806,13 @@ def push_halves(f, stack, top, cells, row, middle, cuts, cut):
 
 
 @kernel
-def size_needed(f, s, people, a, b):
-    """The size that a cell would need as one group: at most its own, if it is valid."""
-    _, touched = tally(f, s, people, a, b)
-    needed = 0.0
-    for t in range(touched):
-        value = s.touched[t]
-        needed = max(needed, s.holders[value] * f.base[value])
-    clear(s, touched)
-    return needed
-
-
-@kernel
-def choose_cut(
-    f, s, order, a, b, size, state, simple, squared, cuts, ranking, cost, orders, target
-):
-    """The cut of a cell, by its row in ``cuts``, or -1 if none will do.
-
-    The narrowest cut that both sides survive is taken. Where some value needs a good part of the
-    cell, such cuts compete: one that leaves both sides room for further cuts may be wider. A cell
-    that is not valid as it is may be cut so that one side becomes valid.
-    """
-    found = rank_cuts(f, order, a, b, size, squared, cuts, ranking, cost, orders)
-    if b - a > LARGE:
-        found = min(found, TRIES_IN_LARGE_CELL)
-    crowded = (
-        not f.interleave and b - a <= LARGE and size_needed(f, s, order, a, b) > CROWDED * (b - a)
-    )
-    start = np.int64(0)  # a literal would be a type of its own, and compile everything twice
-    best = np.int64(-1)
-    best_score = 0.0
-    competing = 0
-    for c in range(found):
-        cut = ranking[c]
-        middle = apply_cut(f, order, a, b, size, cuts, cut, orders, target)
-        if middle == 0 or middle == b - a:
-            continue
-        if not f.interleave:
-            # What a side must have does not depend on which side holds the values.
-            least = f.minimum_size if state == FAILED else size
-            if (
-                people_in(f, target, start, middle) < least
-                or people_in(f, target, middle, b - a) < least
-            ):
-                continue
-        left = judge(f, s, target, start, middle, simple)
-        if not left and (best >= 0 or state != FAILED):
-            continue
-        right = judge(f, s, target, middle, b - a, simple)
-        if left and right:
-            needed = size_needed(f, s, target, start, middle)
-            needed += size_needed(f, s, target, middle, b - a)
-            score = cost[cut] * (1.0 + FORESIGHT * needed / (b - a))
-            if competing == 0 or score < best_score:
-                best = cut
-                best_score = score
-            competing += 1
-            if not crowded or competing == COMPETING:
-                break
-        elif state == FAILED and best < 0 and (left or right):
-            best = cut
-    return best
-
-
-@kernel
 def cut_down(f, s, order, cells, simple, squared, until):
     """Cut cells top-down, at the cut that leaves the narrowest boxes and that both sides survive.
 
-    Rearranges ``order`` in place and returns the cells that remain. A cell that is not valid itself
-    is cut all the same where one side becomes valid: with histories that differ, the parts of an
-    invalid group may be valid.
+    Rearranges ``order`` in place and returns the cells that remain, none of them cut that has at
+    most ``until`` people. A cell that is not valid itself is cut all the same where one side
+    becomes valid: with histories that differ, the parts of an invalid group may be valid.
     """
-    columns = f.codes.shape[0]
-    widest = 0
-    for i in range(len(cells)):
-        widest = max(widest, cells[i, END] - cells[i, BEGIN])
-    orders = np.empty((columns, WHOLE), dtype=np.int64)
-    cuts = np.empty((columns * (CUTS_A_COLUMN + 2), 3), dtype=np.int64)
-    ranking = np.empty(len(cuts), dtype=np.int64)
-    cost = np.empty(len(cuts), dtype=np.int64)
-    target = np.empty(widest, dtype=np.int64)
     slot = np.empty(len(order), dtype=np.int64)
     stack = np.empty_like(cells)
     for i in range(len(cells)):
@@ -688,9 +821,13 @@ def cut_down(f, s, order, cells, simple, squared, until):
     done = np.empty((len(cells) + 64, cells.shape[1]), dtype=np.int64)
     finished = 0
     cell = np.empty((1, cells.shape[1]), dtype=np.int64)
+    found_cut = np.zeros(2, dtype=np.int64)
     # Where histories or sets of values matter, dealing needs some freedom.
     smallest = 2 if simple else 2 * GROUPS_TO_DEAL
     start = np.int64(0)
+    is_blind = len(cells) < 0  # no literal: it would be a type of its own
+    board = board_of(f, order, start, start, start)
+    board_begin, board_end = start, start
     while top > 0:
         top -= 1
         copy_row(cell, start, stack, top)
@@ -701,23 +838,29 @@ def cut_down(f, s, order, cells, simple, squared, until):
         thorough = not simple and not f.interleave and b - a <= THOROUGH
         if touched == 0 and f.minimum_size <= 1:
             state = PLAIN
+        elif b - a <= until:
+            state = UNKNOWN
         elif thorough:
             state, size = cell_state(f, s, order, a, b, simple, False, slot)
         else:
             state = VALID
-        if state != PLAIN and b - a <= until:
-            done = with_room(done, finished)
-            copy_row(done, finished, cell, start)
-            done[finished, STATE] = UNKNOWN
-            finished += 1
-            continue
-        is_final = state == PLAIN or (f.interleave and b - a < smallest * size)
-        best = np.int64(-1)
-        if not is_final:
-            best = choose_cut(
-                f, s, order, a, b, size, state, simple, squared, cuts, ranking, cost, orders, target
-            )
-        if best < 0:
+        is_final = state <= PLAIN or (f.interleave and b - a < smallest * size)
+        middle = start
+        if is_final:
+            pass
+        elif b - a > LARGE:
+            middle = cut_large(f, s, order, a, b, size, squared, is_blind, found_cut)
+        else:
+            if b > board_end or a < board_begin:
+                board_begin, board_end = a, b
+                board = board_of(f, order, a, b, b - a)
+            x, y = a - board_begin, b - board_begin
+            best = choose_cut(f, s, board, x, y, size, state, simple, squared)
+            if best >= 0:
+                apply_cut(board, x, y, best, order, a)
+                middle = board.cuts[best, 1]
+                found_cut[0], found_cut[1] = board.cuts[best, 0], board.cuts[best, 2]
+        if middle == 0:
             if state == VALID and not thorough:
                 state, size = cell_state(f, s, order, a, b, simple, False, slot)
             done = with_room(done, finished)
@@ -726,16 +869,14 @@ def cut_down(f, s, order, cells, simple, squared, until):
             done[finished, SIZE] = size
             finished += 1
             continue
-        middle = a + apply_cut(f, order, a, b, size, cuts, best, orders, target)
-        copy_back(order, a, b, target)
-        stack = push_halves(f, stack, top, cell, start, middle, cuts, best)
+        stack = push_halves(f, stack, top, cell, start, a + middle, found_cut[0], found_cut[1])
         top += 2
     return done[:finished]
 
 
 @kernel
 def total_width(f, order, cells):
-    """Width of the groups, summed over people and columns; records that stay as they are have none."""
+    """Width of the groups, summed over people and columns; where records stay as they are, none."""
     total = 0.0
     for i in range(len(cells)):
         if cells[i, STATE] == PLAIN:
@@ -760,29 +901,31 @@ def split_cells(f, s, order, cells, simple):
     the narrower result is kept.
     """
     linear, squared = len(cells) < 0, len(cells) >= 0  # no literals: they are types of their own
-    whole = np.int64(0)
+    start = np.int64(0)
     if f.interleave:
-        return cut_down(f, s, order, cells, simple, linear, whole)
+        return cut_down(f, s, order, cells, simple, linear, start)
     coarse = cut_down(f, s, order, cells, simple, linear, np.int64(TRIAL))
     done = np.empty((len(coarse), cells.shape[1]), dtype=np.int64)
     finished = np.int64(0)
     one = np.empty((1, cells.shape[1]), dtype=np.int64)
+    kept = np.empty(TRIAL, dtype=np.int64)
     for i in range(len(coarse)):
-        copy_row(one, whole, coarse, np.int64(i))
-        if coarse[i, STATE] != UNKNOWN:
-            best = one
-        else:
+        copy_row(one, start, coarse, np.int64(i))
+        best = one
+        if coarse[i, STATE] == UNKNOWN:
             a, b = coarse[i, BEGIN], coarse[i, END]
-            before = order[a:b].copy()
-            best = cut_down(f, s, order, one, simple, linear, whole)
-            after = order[a:b].copy()
+            for k in range(a, b):
+                kept[k - a] = order[k]
+            best = cut_down(f, s, order, one, simple, linear, start)
             width = total_width(f, order, best)
-            order[a:b] = before
-            other = cut_down(f, s, order, one, simple, squared, whole)
+            for k in range(a, b):
+                kept[k - a], order[k] = order[k], kept[k - a]
+            other = cut_down(f, s, order, one, simple, squared, start)
             if total_width(f, order, other) < width:
                 best = other
             else:
-                order[a:b] = after
+                for k in range(a, b):
+                    order[k] = kept[k - a]
         for row in range(len(best)):
             done = with_room(done, finished)
             copy_row(done, finished, best, np.int64(row))
@@ -791,18 +934,17 @@ def split_cells(f, s, order, cells, simple):
 
 
 @kernel
-def blind_tree(f, order, cell, size, squared):
+def blind_tree(f, s, order, cell, size, squared):
     """Cut a cell into small ones without looking at values; returns the tree in pre-order.
 
     A row is a cell whose state is the row of its right child (0 in a leaf; the left child is the
     next row) and whose size is the column of its cut.
     """
-    columns = f.codes.shape[0]
-    orders = np.empty((columns, WHOLE), dtype=np.int64)
-    cuts = np.empty((columns * (CUTS_A_COLUMN + 2), 3), dtype=np.int64)
-    ranking = np.empty(len(cuts), dtype=np.int64)
-    cost = np.empty(len(cuts), dtype=np.int64)
-    target = np.empty(cell[END] - cell[BEGIN], dtype=np.int64)
+    start = np.int64(0)
+    yes = len(cell) > 0
+    found_cut = np.zeros(2, dtype=np.int64)
+    board = board_of(f, order, start, start, start)
+    board_begin, board_end = start, start
     tree = np.empty((64, len(cell)), dtype=np.int64)
     rows = np.int64(0)
     stack = np.empty((64, len(cell)), dtype=np.int64)
@@ -819,19 +961,28 @@ def blind_tree(f, order, cell, size, squared):
             tree[parent, STATE] = rows
         tree[rows, STATE] = 0
         a, b = tree[rows, BEGIN], tree[rows, END]
-        if b - a >= 2 * size:
-            found = rank_cuts(f, order, a, b, size, squared, cuts, ranking, cost, orders)
-            for c in range(found):
-                cut = ranking[c]
-                middle = apply_cut(f, order, a, b, size, cuts, cut, orders, target)
-                if middle >= size and b - a - middle >= size:
-                    copy_back(order, a, b, target)
-                    tree[rows, SIZE] = cuts[cut, 0]
-                    stack = push_halves(f, stack, top, tree, rows, a + middle, cuts, cut)
-                    stack[top, STATE] = rows
-                    stack[top + 1, STATE] = -1
-                    top += 2
-                    break
+        middle = start
+        if b - a < 2 * size:
+            pass
+        elif b - a > LARGE:
+            middle = cut_large(f, s, order, a, b, size, squared, yes, found_cut)
+        else:
+            if b > board_end or a < board_begin:
+                board_begin, board_end = a, b
+                board = board_of(f, order, a, b, b - a)
+            x, y = a - board_begin, b - board_begin
+            found = list_cuts(f, s, board, x, y, size, size, squared, yes, not yes)
+            best = next_cut(board, found)
+            if best >= 0:
+                apply_cut(board, x, y, best, order, a)
+                middle = board.cuts[best, 1]
+                found_cut[0], found_cut[1] = board.cuts[best, 0], board.cuts[best, 2]
+        if middle > 0:
+            tree[rows, SIZE] = found_cut[0]
+            stack = push_halves(f, stack, top, tree, rows, a + middle, found_cut[0], found_cut[1])
+            stack[top, STATE] = rows
+            stack[top + 1, STATE] = -1
+            top += 2
         rows += 1
     return tree[:rows]
 

@@ -60,6 +60,7 @@ def facts(
         position=np.concatenate([domain.positions() for domain in population.domains]),
         divergence=np.concatenate(divergence),
         offset=np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64),
+        has_taxonomy=np.array([domain.taxonomy is not None for domain in population.domains]),
         held_start=_own(population.held_start, np.int64),
         held=_own(population.held, np.int32),
         weight=_own(weight, np.uint8),
