@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.population import Population
+from serigraph.population import CodedValues, Population
 from serigraph.randomness import Randomness, shuffled
 from serigraph.recoding.labels import region_labels, widened_to_nodes
 from serigraph.recoding.loss import extents
@@ -36,7 +36,7 @@ def generalised(
         )
         of_group = group[rows]
         columns[domain.name] = region_labels(domain, shown_low[of_group], shown_high[of_group])
-    columns[sensitive] = population.values.gather(rows)
+    columns[sensitive] = population.values.gather(rows).cast(pl.List(pl.String))
     return {"table": pl.DataFrame(columns)}
 
 
@@ -63,12 +63,10 @@ def bucketised(
 
 def _held(population: Population, group: NDArray[np.int64]) -> pl.DataFrame:
     """How many people of each group hold each value, protected or not."""
-    lengths = population.values.list.len().fill_null(0).to_numpy()
-    flat = population.values.filter(population.values.list.len() > 0).explode()
-    names = flat.unique().sort()
-    code = flat.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
+    values = CodedValues.of(population.values)
+    names = values.names
     together, count = np.unique(
-        np.repeat(group, lengths) * max(len(names), 1) + code, return_counts=True
+        group[values.person] * max(len(names), 1) + values.code, return_counts=True
     )
     return pl.DataFrame(
         {
