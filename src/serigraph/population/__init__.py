@@ -2,6 +2,7 @@
 
 from serigraph.population.domain import Domain, Kind
 from serigraph.population.history import History
+from serigraph.population.ordering import order_by
 from serigraph.population.people import CodedValues, Population, ProtectedValue
 from serigraph.population.proof import Proof
 from serigraph.population.taxonomy import Taxonomy
@@ -15,4 +16,5 @@ __all__ = [
     "Proof",
     "ProtectedValue",
     "Taxonomy",
+    "order_by",
 ]

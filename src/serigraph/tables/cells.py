@@ -40,7 +40,7 @@ def _each_text_once(read: Reader) -> Reader:
 
     @wraps(read)
     def read_distinct(column: pl.Series, reading: Reading) -> Read:
-        if column.dtype != pl.String or column.approx_n_unique() * _REPEATED > len(column):
+        if column.dtype != pl.String or _are_seldom_repeated(column):
             return read(column, reading)
         distinct = column.drop_nulls().unique()
         meant, problems = read(distinct, reading)
@@ -51,6 +51,11 @@ def _each_text_once(read: Reader) -> Reader:
         return meant.gather(column.cast(pl.Enum(distinct)).to_physical()).alias(column.name), []
 
     return read_distinct
+
+
+def _are_seldom_repeated(texts: pl.Series) -> bool:
+    about = texts.to_frame("text").select(pl.col("text").approx_n_unique()).item()
+    return int(about) * _REPEATED > len(texts)
 
 
 @_each_text_once

@@ -48,5 +48,5 @@ def _places(column: pl.Series, known: pl.Series) -> NDArray[np.int32]:
         # Integers close together are looked up, which takes a twentieth of the time of a search.
         place = np.zeros(int(values[-1]) - int(values[0]) + 1, dtype=np.int32)
         place[values - values[0]] = np.arange(len(values), dtype=np.int32)
-        return place[cells - values[0]]
+        return np.asarray(place[cells - values[0]])
     return np.searchsorted(values, cells).astype(np.int32)

@@ -26,42 +26,40 @@ def survey_members(
     past,
     past_start,
     past_value,
-    past_count,
-    past_size,
+    past_survival,
     threshold,
+    groups,
 ):
-    """Follow every (member, value) pair of every group through the past.
+    """Follow every (member, value) pair of these groups through the past, in which person i was in
+    the groups ``past[i]``, or in none where that is negative.
 
-    Returns the number of pairs, the pair with the largest breach probability in floating point,
-    and the pairs that are too close to their threshold, or above it, for floats to decide. A pair
-    is (person, group, value).
+    Returns the number of pairs, the largest breach probability in floating point and its pair, and
+    the pairs that are too close to their threshold, or above it, for floats to decide. A pair is
+    (person, group, value).
     """
-    values = len(threshold)
-    survival = np.ones(values)
-    inside = np.zeros(values, dtype=np.bool_)
+    # Of values that are not in the group at hand this holds anything: each member of a group
+    # begins anew with the group's own values. To ask of each past value whether it is one of them
+    # takes far longer than a multiplication.
+    survival = np.ones(len(threshold))
     close_person = [np.int64(0) for _ in range(0)]
     close_group = [np.int64(0) for _ in range(0)]
     close_value = [np.int64(0) for _ in range(0)]
     pairs = 0
     largest = -1.0
     worst = np.full(3, -1, dtype=np.int64)
-    for g in range(len(size)):
+    for g in groups:
         begin, end = value_start[g], value_start[g + 1]
         if begin == end:
             continue
-        for e in range(begin, end):
-            inside[value[e]] = True
         for m in range(member_start[g], member_start[g + 1]):
             person = members[m]
             for e in range(begin, end):
                 survival[value[e]] = 1.0 - count[e] / size[g]
-            for j in range(past.shape[0]):
-                was = past[j, person]
+            for j in range(past.shape[1]):
+                was = past[person, j]
                 if was >= 0:
                     for e in range(past_start[was], past_start[was + 1]):
-                        v = past_value[e]
-                        if inside[v]:
-                            survival[v] *= 1.0 - past_count[e] / past_size[was]
+                        survival[past_value[e]] *= past_survival[e]
             for e in range(begin, end):
                 v = value[e]
                 p = 1.0 - survival[v]
@@ -73,14 +71,12 @@ def survey_members(
                     close_group.append(np.int64(g))
                     close_value.append(np.int64(v))
             pairs += end - begin
-        for e in range(begin, end):
-            inside[value[e]] = False
     close = np.empty((len(close_person), 3), dtype=np.int64)
     for i in range(len(close_person)):
         close[i, 0] = close_person[i]
         close[i, 1] = close_group[i]
         close[i, 2] = close_value[i]
-    return pairs, worst, close
+    return pairs, largest, worst, close
 
 
 @kernel
