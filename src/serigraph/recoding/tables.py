@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.population import CodedValues, Population
+from serigraph.population import CodedValues, Population, order_by
 from serigraph.randomness import Randomness, shuffled
 from serigraph.recoding.labels import region_labels, widened_to_nodes
 from serigraph.recoding.loss import extents
@@ -53,8 +53,8 @@ def bucketised(
     """
     shown = np.bincount(group[population.present], minlength=int(group.max()) + 1) > 0
     rows = np.flatnonzero(shown[group] & (population.present | shows_absent))
-    drawn = randomness.keys(len(rows)) >> np.uint64(32)
-    rows = rows[np.argsort((group[rows].astype(np.uint64) << np.uint64(32)) | drawn)]
+    rows = rows[shuffled(len(rows), randomness)]
+    rows = rows[order_by(group[rows])]
     members = {GROUP: pl.Series(GROUP, group[rows])}
     for codes, domain in zip(population.codes, population.domains, strict=True):
         members[domain.name] = domain.values.gather(codes[rows]).alias(domain.name)
