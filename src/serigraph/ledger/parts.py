@@ -11,7 +11,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState, LedgerDamaged, TableError
@@ -123,6 +122,8 @@ def numbers_of(ids: pl.Series, people: pl.DataFrame) -> NDArray[np.int64]:
 
 
 def _encode(columns: Mapping[str, pl.Series], encodings: Mapping[str, str]) -> bytes:
+    import pyarrow.parquet as pq  # only whoever publishes waits for it
+
     table = pl.DataFrame(dict(columns)).to_arrow(compat_level=pl.CompatLevel.oldest())
     buffer = io.BytesIO()
     pq.write_table(

@@ -88,6 +88,7 @@ def publish(
         )
         progress("preparing")
         prepared = prepare(rows, policy, everybody, _known_choice(writer.releases))
+        del rows, everybody  # a large part of the memory
         population = prepared.population
         writer.ensure_new(named, population.digest, population.ids)
         progress("recalling")

@@ -29,13 +29,15 @@ def generalised(
     inner_low, inner_high = extents(population, group, len(low))
     rows = np.flatnonzero(population.present)
     rows = rows[shuffled(len(rows), randomness)]
+    shown = np.flatnonzero(np.bincount(group[rows], minlength=len(low)))
+    place = np.empty(len(low), dtype=np.int64)
+    place[shown] = np.arange(len(shown))
+    of_row = place[group[rows]]
     columns: dict[str, pl.Series] = {}
     for number, domain in enumerate(population.domains):
-        shown_low, shown_high = widened_to_nodes(
-            domain, inner_low[:, number], inner_high[:, number], low[:, number], high[:, number]
-        )
-        of_group = group[rows]
-        columns[domain.name] = region_labels(domain, shown_low[of_group], shown_high[of_group])
+        bounds = (each[shown, number] for each in (inner_low, inner_high, low, high))
+        labels = region_labels(domain, *widened_to_nodes(domain, *bounds))
+        columns[domain.name] = labels.gather(of_row)
     columns[sensitive] = population.values.gather(rows).cast(pl.List(pl.String))
     return {"table": pl.DataFrame(columns)}
 
