@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -37,7 +38,7 @@ def recall_history(
         return History.none(len(ids))
     people = read_people(layout, releases)
     place = _places(numbers_of(ids, people), people.height)
-    with ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
         recalled = list(
             pool.map(
                 lambda release: _recall_release(layout, release, place, len(ids), protected),

@@ -100,6 +100,7 @@ def _survey(
     floats cannot decide."""
     by_group = member[order_by(group)]
     starts = np.concatenate([[0], np.cumsum(np.bincount(group))])
+    risk = history.count / np.repeat(history.size.astype(np.int32), np.diff(history.start))
     arguments = (
         starts,
         by_group,
@@ -110,7 +111,7 @@ def _survey(
         np.ascontiguousarray(history.groups.T),
         history.start,
         history.value,
-        1.0 - history.count / np.repeat(history.size, np.diff(history.start)),
+        np.subtract(1.0, risk, out=risk),
         np.array([float(value.threshold) for value in population.protected]),
     )
     # People alike were together in the past too: one after another, they find its groups in the
