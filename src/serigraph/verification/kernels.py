@@ -13,6 +13,7 @@ from serigraph.compiled import kernel
 # A product of at most k factors (1 - c/n) carries a relative error below 3 k 2^-53: under 1e-12 for
 # thousands of releases.
 MARGIN = 1e-9
+_NUMBER = 2**32 - 1  # the lower half of a word
 
 
 @kernel
@@ -130,29 +131,33 @@ def overlapping(low, high):
     """Two boxes that overlap, or (-1, -1). Looks for planes that part the boxes, repeatedly."""
     boxes, columns = low.shape
     order = np.arange(boxes)
+    # A lower end and the number of its box in one word: to sort these compiles in half of the time
+    # of an argsort.
+    word = np.empty(boxes, dtype=np.int64)
     stack = [(np.int64(0), np.int64(boxes))]
     while len(stack) > 0:
         a, b = stack.pop()
-        if b - a < 2:
+        n = b - a
+        if n < 2:
             continue
-        parted = False
-        best = np.int64(-1)
-        best_order = order[a:b].copy()
+        best = 0
+        best_order = word[:n]
         for d in range(columns):
-            mine = order[a:b][np.argsort(low[order[a:b], d], kind="mergesort")]
-            reach = high[mine[0], d]
-            for i in range(1, b - a):
-                if low[mine[i], d] > reach and (
-                    best < 0 or abs(2 * i - (b - a)) < abs(2 * best - (b - a))
-                ):
-                    best = np.int64(i)
+            for i in range(n):
+                word[i] = np.int64(low[order[a + i], d]) << 32 | order[a + i]
+            mine = np.sort(word[:n])
+            reach = high[mine[0] & _NUMBER, d]
+            for i in range(1, n):
+                box = mine[i] & _NUMBER
+                if low[box, d] > reach and (best == 0 or abs(2 * i - n) < abs(2 * best - n)):
+                    best = i
                     best_order = mine
-                    parted = True
-                reach = max(reach, high[mine[i], d])
-            if parted and abs(2 * best - (b - a)) * 4 <= b - a:
+                reach = max(reach, high[box, d])
+            if best > 0 and abs(2 * best - n) * 4 <= n:
                 break
-        if parted:
-            order[a:b] = best_order
+        if best > 0:
+            for i in range(n):
+                order[a + i] = best_order[i] & _NUMBER
             stack.append((a, a + best))
             stack.append((a + best, b))
             continue
