@@ -8,8 +8,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.population.ordering import order_by
-
 
 class Randomness(Protocol):
     """A source of random 64-bit keys."""
@@ -35,8 +33,5 @@ class SeededRandomness:
 
 
 def shuffled(number: int, randomness: Randomness) -> NDArray[np.int64]:
-    """The numbers 0..number-1 in random order.
-
-    They are sorted by 32 random bits each; the few that draw the same stay in their order.
-    """
-    return order_by(randomness.keys(number) >> np.uint64(32))
+    """The numbers 0..number-1 in random order."""
+    return np.argsort(randomness.keys(number))
