@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help demo test check bench bench-compare bench-grouping reproduce lock clean
+.PHONY: help demo test check bench bench-compare bench-grouping peers reproduce lock clean
 
 help:
 	@echo "make demo            a clinic of 40,000 people publishes ten releases"
 	@echo "make test            the gate and all tests"
 	@echo "make check           the gate: ruff, mypy, import contract"
 	@echo "make bench           speed, side by side with the machine's floor"
+	@echo "make peers           other programs for make bench to run, installed apart"
 	@echo "make bench-compare   the last two runs of it beside each other"
 	@echo "make bench-grouping  group sizes and precision on several data sets"
 	@echo "make reproduce       the paper's study and what goes beyond it"
@@ -36,6 +37,11 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks.speed
 
+# Peers pin other versions than Serigraph does, so they are installed apart.
+peers:
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check ".[peers]"
+
 bench-compare: $(READY)
 	$(BIN)/python -m benchmarks.compare
 
@@ -53,4 +59,4 @@ lock:
 	@touch $(READY)
 
 clean:
-	rm -rf $(VENV) demo-out bench-out study
+	rm -rf $(VENV) .venv-peers demo-out bench-out study

@@ -198,6 +198,56 @@ def auditing(bench: Bench, people: int) -> None:
     )
 
 
+def peers(bench: Bench, people: int, python: Path, limit: float) -> None:
+    """Serigraph and its peers on the same CSV file; pycanon is asked about what Serigraph made."""
+    table = data.write(data.table(people, 1), bench.folder / f"tables/peers-{people}.csv")
+    policy = data.policy(
+        form="generalised",
+        strategy='name = "constant"\nreleases = 1',
+        threshold="1/5",
+        file="csv",
+    )
+    series = bench.series(f"peers-{people}", policy)
+    ours = worker("publish", table, series)
+    bench.add(
+        f"serigraph, {people:,} people, threshold 1/5", "-", ours["seconds"], "s", **_memory(ours)
+    )
+    published = series / "releases" / table.stem / "table.csv"
+    for name, path, work in (
+        ("anonypy", table, "5 values a group"),
+        ("anjana", table, "5 values a group"),
+        ("pycanon", published, "check of serigraph's table"),
+    ):
+        result = peer(name, path, python, limit)
+        bench.add(
+            f"{name}, {people:,} people, {work}",
+            "-",
+            result["seconds"],
+            result.get("failed", "s"),
+            **_memory(result),
+        )
+
+
+def peer(name: str, table: Path, python: Path, limit: float) -> Row:
+    """One run of a peer; where it fails or does not end, the row says so."""
+    command = [str(python), str(Path(__file__).with_name("speed_peers.py")), name, str(table)]
+    began = time.perf_counter()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+        if done.returncode == 0:
+            result: Row = json.loads(done.stdout.splitlines()[-1])
+            return result
+        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1].split(":")[0]
+        failed = f"s, failed ({reason})"
+    except subprocess.TimeoutExpired:
+        failed = "s, stopped"
+    return {"seconds": time.perf_counter() - began, "failed": failed}
+
+
+def _memory(result: Row) -> Row:
+    return {"peak_mb": result["peak_mb"]} if "peak_mb" in result else {}
+
+
 def starting(bench: Bench) -> None:
     table = data.write(data.table(8_000, 1), bench.folder / "tables/small.parquet")
     with tempfile.TemporaryDirectory() as cache:
@@ -234,6 +284,9 @@ def main() -> None:
     parser.add_argument("--people", type=int, nargs="+", default=[1_000_000, 10_000_000])
     parser.add_argument("--releases", type=int, default=20)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--peers", type=int, nargs="*", default=[30_000, 100_000])
+    parser.add_argument("--peers-python", type=Path, default=Path(".venv-peers/bin/python"))
+    parser.add_argument("--peers-limit", type=float, default=120.0, help="seconds for each run")
     parser.add_argument("--out", type=Path, default=Path("bench-out"))
     options = parser.parse_args()
     bench = Bench(options.out.absolute() / "work", options.repeats)
@@ -241,6 +294,11 @@ def main() -> None:
     starting(bench)
     command(bench, min(options.people))
     auditing(bench, min(options.people))
+    if options.peers_python.exists():
+        for people in options.peers:
+            peers(bench, people, options.peers_python.absolute(), options.peers_limit)
+    else:
+        print("peers are left out: `make peers` installs them", flush=True)
     firsts: dict[int, Row] = {}
     for people in options.people:
         firsts[people] = first_releases(bench, people, "bucketised")

@@ -90,6 +90,20 @@ def test_a_real_process_killed_at_random(hospital: tuple[Path, Path], tmp_path: 
         check_recovered(copy, table, before)
 
 
+def test_a_real_process_interrupted_at_random(hospital: tuple[Path, Path], tmp_path: Path) -> None:
+    template, table = hospital
+    before = digest_of_series(template)
+    draw = random.Random(SEED)
+    for number in range(6):
+        copy = shutil.copytree(template, tmp_path / f"{number}")
+        process = dying.command("publish", table, "--series", copy)
+        dying.wait_for(lambda: any((copy / "staging").iterdir()) or process.poll() is not None)  # noqa: B023
+        time.sleep(draw.uniform(0, 0.6))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=dying.PATIENCE)
+        check_recovered(copy, table, before)
+
+
 def test_interrupted_by_the_user(hospital: tuple[Path, Path], tmp_path: Path) -> None:
     template, table = hospital
     path = shutil.copytree(template, tmp_path / "clinic")

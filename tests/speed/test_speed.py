@@ -23,11 +23,14 @@ def run(*arguments: object) -> str:
 
 def test_every_row_is_measured_and_two_runs_can_be_compared(tmp_path: Path) -> None:
     options = ("--people", 3_000, 6_000, "--releases", 3, "--repeats", 1, "--out", tmp_path)
+    # This installation has no peers: a peer that fails is a row that says so.
+    options += ("--peers", 300, "--peers-python", sys.executable)
     run("benchmarks.speed", *options)
     (result,) = tmp_path.glob("speed-*.json")
     rows = json.loads(result.read_text())["rows"]
-    assert len(rows) == len({row["work"] for row in rows}) == 19
+    assert len(rows) == len({row["work"] for row in rows}) == 23
     assert all(row["figure"] > 0 and row["target"] for row in rows)
+    assert sum("failed (ModuleNotFoundError)" in row["unit"] for row in rows) == 3
     stages = [row["stages"] for row in rows if "stages" in row]
     assert len(stages) == 8
     assert all(sum(each.values()) > 0 for each in stages)

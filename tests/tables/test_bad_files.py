@@ -88,6 +88,19 @@ def test_ragged_lines_are_named(tmp_path: Path) -> None:
     assert "lines 3, 5" in error.where
 
 
+def test_a_line_that_is_too_short_is_not_filled_up(tmp_path: Path) -> None:
+    error = refusal(written(tmp_path / "t.csv", b"a,b,c\n1,2,3\n4\n5,6,7\n"))
+    assert error.where.endswith("lines 3")
+
+
+@pytest.mark.parametrize(
+    "lines", [b"a,b\n1,2\n\n3,4\n\n", b"a,b\n1,2\n3,4", b"a,b\r\n1,2\r\n3,4\r\n"]
+)
+def test_empty_lines_and_ends_of_lines_do_not_count(lines: bytes, tmp_path: Path) -> None:
+    table = read_table(written(tmp_path / "t.csv", lines))
+    assert table.to_dict(as_series=False) == {"a": ["1", "3"], "b": ["2", "4"]}
+
+
 @pytest.mark.parametrize(
     ("header", "problem"), [(b"a,b,a", "'a' occurs more than once"), (b"a,,c", "column 2 has no")]
 )

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from serigraph.policy import Reading
-from serigraph.tables.cells import read_dates, read_numbers, read_text
+from serigraph.tables.cells import Reader, read_dates, read_numbers, read_text
 
 PLAIN = Reading()
 
@@ -121,3 +121,26 @@ def test_a_given_date_format_is_used() -> None:
 def test_text(cells: list[object], expected: list[object]) -> None:
     column, problems = read_text(pl.Series("c", cells), PLAIN)
     assert (column.to_list(), problems) == (expected, [])
+
+
+@pytest.mark.parametrize(
+    ("read", "cells"),
+    [
+        (read_text, [" a", "a", "", None, "b "]),
+        (read_text, ["a", "b", None]),
+        (read_numbers, ["1", " 2 ", "", None, "1,5"]),
+        (read_numbers, ["1", "two", "3"]),
+        (read_dates, ["2024-01-31", "2024-02-01 10:00", None, ""]),
+        (read_dates, ["01/02/2024", "02/01/2024"]),
+    ],
+)
+def test_cells_that_repeat_are_read_as_each_of_them_is(
+    read: Reader, cells: list[str | None]
+) -> None:
+    once, problems = read(pl.Series("c", cells, dtype=pl.String), PLAIN)
+    often, repeated = read(pl.Series("c", cells * 100, dtype=pl.String), PLAIN)
+    assert often.dtype == once.dtype
+    assert often.to_list() == once.to_list() * 100
+    assert often.name == "c"
+    assert bool(problems) == bool(repeated)
+    assert all("row" in each or "[reading]" in each for each in repeated)

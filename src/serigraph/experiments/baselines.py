@@ -85,7 +85,7 @@ def anatomy(population: Population, diversity: int, randomness: Randomness) -> G
 
 def value_numbers(population: Population) -> NDArray[np.int64]:
     """A number for the value of each person, by name; everybody has one value."""
-    value = population.values.list.first()
+    value = population.values.list.first().cast(pl.String)
     names = value.unique().sort()
     return value.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
 

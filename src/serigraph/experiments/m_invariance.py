@@ -210,7 +210,10 @@ def _with_counterfeits(
             ),
             held=np.concatenate([population.held, held]),
             values=pl.concat(
-                [population.values, pl.Series([[v] for v in values], dtype=pl.List(pl.String))]
+                [
+                    population.values.cast(pl.List(pl.String)),
+                    pl.Series([[v] for v in values], dtype=pl.List(pl.String)),
+                ]
             ),
         ),
         np.concatenate([group, np.array(groups, dtype=np.int64)]),

@@ -9,10 +9,12 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 from serigraph.errors import InputRefused
 from serigraph.ledger.layout import Layout
@@ -106,6 +108,8 @@ _READERS: dict[str, Callable[[Layout, ReleaseRecord, pl.DataFrame], pl.DataFrame
 
 
 def _write(path: Path, schema: pl.Schema, frames: Iterator[pl.DataFrame]) -> None:
+    import pyarrow.parquet as pq  # only whoever exports waits for it
+
     arrow_schema = _as_arrow(pl.DataFrame(schema=schema)).schema
     with open(path, "xb") as file:
         with pq.ParquetWriter(file, arrow_schema, compression="zstd", store_schema=False) as writer:

@@ -11,14 +11,13 @@ from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState, LedgerDamaged, TableError
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.release import IdType, ReleaseRecord
 from serigraph.ledger.storage import RESTORE, digest_of, storage_errors
-from serigraph.population import Proof
+from serigraph.population import Proof, order_by
 
 PEOPLE, MEMBERS, GROUPS, VALUES = (
     f"{name}.parquet" for name in ("people", "members", "groups", "values")
@@ -62,7 +61,7 @@ def encode_parts(proof: Proof, people: pl.DataFrame) -> tuple[dict[str, bytes], 
     is_new = number < 0
     newcomers = int(is_new.sum())
     number[is_new] = np.arange(people.height, people.height + newcomers)
-    by_number = np.argsort(number, kind="stable")
+    by_number = order_by(number)
     values = pl.DataFrame(
         {"group": proof.value_group, "value": proof.value_name, "count": proof.value_count},
         schema_overrides={"group": pl.UInt32, "count": pl.UInt32},
@@ -123,6 +122,8 @@ def numbers_of(ids: pl.Series, people: pl.DataFrame) -> NDArray[np.int64]:
 
 
 def _encode(columns: Mapping[str, pl.Series], encodings: Mapping[str, str]) -> bytes:
+    import pyarrow.parquet as pq  # only whoever publishes waits for it
+
     table = pl.DataFrame(dict(columns)).to_arrow(compat_level=pl.CompatLevel.oldest())
     buffer = io.BytesIO()
     pq.write_table(

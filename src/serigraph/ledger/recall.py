@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import polars as pl
@@ -36,33 +38,61 @@ def recall_history(
         return History.none(len(ids))
     people = read_people(layout, releases)
     place = _places(numbers_of(ids, people), people.height)
-    names = pl.DataFrame(
-        {"value": list(protected), "index": np.arange(len(protected), dtype=np.int32)},
-        schema={"value": pl.String, "index": pl.Int32},
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        recalled = list(
+            pool.map(
+                lambda release: _recall_release(layout, release, place, len(ids), protected),
+                releases,
+            )
+        )
+    first = np.cumsum([len(past.size) for past in recalled]) - [len(past.size) for past in recalled]
+    lengths = np.concatenate([np.diff(past.start) for past in recalled])
+    return History(
+        groups=np.concatenate(
+            [
+                np.where(past.groups >= 0, past.groups + np.int32(number), np.int32(-1))
+                for past, number in zip(recalled, first, strict=True)
+            ]
+        ),
+        start=np.concatenate([[0], np.cumsum(lengths)]),
+        value=np.concatenate([past.value for past in recalled]),
+        count=np.concatenate([past.count for past in recalled]),
+        size=np.concatenate([past.size for past in recalled]),
     )
-    groups = np.full((len(releases), len(ids)), -1, dtype=np.int32)
-    values, sizes, lengths = [], [], []
-    known = 0
-    for row, release in zip(groups, releases, strict=True):
-        held = read_part(layout, release, VALUES).join(names, on="value").sort("group", "index")
-        kept, length = np.unique(held["group"].to_numpy(), return_counts=True)
-        number_of_group = np.full(release.groups, -1, dtype=np.int32)
-        number_of_group[kept] = np.arange(known, known + len(kept), dtype=np.int32)
-        members = read_part(layout, release, MEMBERS)
-        at = place[members["person"].to_numpy()]
-        is_asked = at >= 0
-        row[at[is_asked]] = number_of_group[members["group"].to_numpy()[is_asked]]
-        values.append(held)
-        sizes.append(_sizes(layout, release)[kept])
-        lengths.append(length)
-        known += len(kept)
-    all_values = pl.concat(values)
+
+
+def _recall_release(
+    layout: Layout,
+    release: ReleaseRecord,
+    place: NDArray[np.int64],
+    people: int,
+    protected: Sequence[str],
+) -> History:
+    """One release as the only past; ``place`` says where each person of the ledger is asked for."""
+    held = read_part(layout, release, VALUES)
+    index = held["value"].cast(pl.Enum(protected), strict=False).to_physical()
+    named = index.is_not_null().to_numpy()
+    group = held["group"].to_numpy()[named].astype(np.int64)
+    value = index.drop_nulls().to_numpy().astype(np.int32)
+    count = held["count"].to_numpy()[named].astype(np.int64)
+    key = group * max(len(protected), 1) + value
+    if (key[1:] < key[:-1]).any():
+        order = np.argsort(key)
+        value, count = value[order], count[order]
+    lengths = np.bincount(group, minlength=release.groups)
+    is_kept = lengths > 0
+    number = np.where(is_kept, np.cumsum(is_kept) - 1, -1).astype(np.int32)
+    members = read_part(layout, release, MEMBERS)
+    at = place[members["person"].to_numpy()]
+    is_asked = at >= 0
+    groups = np.full((1, people), -1, dtype=np.int32)
+    groups[0, at[is_asked]] = number[members["group"].to_numpy()[is_asked]]
     return History(
         groups=groups,
-        start=np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64),
-        value=all_values["index"].to_numpy().astype(np.int32),
-        count=all_values["count"].to_numpy().astype(np.int64),
-        size=np.concatenate(sizes),
+        start=np.concatenate([[0], np.cumsum(lengths[is_kept])]),
+        value=value,
+        count=count,
+        size=_sizes(layout, release)[is_kept],
     )
 
 

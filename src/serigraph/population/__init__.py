@@ -2,8 +2,19 @@
 
 from serigraph.population.domain import Domain, Kind
 from serigraph.population.history import History
-from serigraph.population.people import Population, ProtectedValue
+from serigraph.population.ordering import order_by
+from serigraph.population.people import CodedValues, Population, ProtectedValue
 from serigraph.population.proof import Proof
 from serigraph.population.taxonomy import Taxonomy
 
-__all__ = ["Domain", "History", "Kind", "Population", "Proof", "ProtectedValue", "Taxonomy"]
+__all__ = [
+    "CodedValues",
+    "Domain",
+    "History",
+    "Kind",
+    "Population",
+    "Proof",
+    "ProtectedValue",
+    "Taxonomy",
+    "order_by",
+]

@@ -30,6 +30,27 @@ class ProtectedValue:
 
 
 @dataclass(frozen=True)
+class CodedValues:
+    """Everybody's values as codes, in the order of the people."""
+
+    person: NDArray[np.int64]
+    code: NDArray[np.uint32]
+    names: pl.Series  # by code, ascending; nobody need hold all of them
+
+    @staticmethod
+    def of(value_sets: pl.Series) -> CodedValues:
+        """Take lists apart, one for each person: of text, or of an Enum with its names in order."""
+        lengths = value_sets.list.len()
+        flat = value_sets.filter(lengths > 0).explode()
+        kind = flat.dtype if isinstance(flat.dtype, pl.Enum) else pl.Enum(flat.unique().sort())
+        return CodedValues(
+            person=np.repeat(np.arange(len(value_sets)), lengths.fill_null(0).to_numpy()),
+            code=flat.cast(kind).to_physical().to_numpy().astype(np.uint32),
+            names=kind.categories,
+        )
+
+
+@dataclass(frozen=True)
 class Population:
     """One entry a person; everything is indexed by the person's place 0..N-1 in ``ids``.
 
@@ -46,7 +67,7 @@ class Population:
     protected: tuple[ProtectedValue, ...]  # ascending by name; only what somebody holds
     held_start: NDArray[np.int64]
     held: NDArray[np.int32]
-    values: pl.Series  # List(String)
+    values: pl.Series  # List(String), or List(Enum) with ascending categories
     digest: str  # of the table's content, independent of its file format and row order
     outside_registry: int = 0  # people of the table that the registry does not list
 
@@ -62,6 +83,11 @@ class Population:
     @property
     def size(self) -> int:
         return len(self.ids)
+
+    def held_names(self) -> pl.Series:
+        """The values, protected or not, that somebody holds, ascending, as text."""
+        held = self.values.filter(self.values.list.len() > 0).explode()
+        return held.unique().cast(pl.String).sort()
 
     def subset(self, kept: NDArray[np.bool_]) -> Population:
         """The same release with some of the people only."""
@@ -103,7 +129,7 @@ class Population:
                 kept[entry] = not covers[int(self.held[entry])].isdisjoint(rest)
         holder = np.repeat(np.arange(self.size), np.diff(self.held_start))[kept]
         lengths = np.bincount(holder, minlength=self.size)
-        changed = pl.Series([rest if rest else None for rest in left], dtype=pl.List(pl.String))
+        changed = pl.Series([rest if rest else None for rest in left], dtype=self.values.dtype)
         source = np.arange(self.size)
         source[places] = self.size + np.arange(len(places))
         return replace(

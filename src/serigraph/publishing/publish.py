@@ -25,7 +25,16 @@ from serigraph.randomness import Randomness, SystemRandomness
 from serigraph.recoding.tables import GROUP
 from serigraph.tables import Prepared, ProtectedChoice, prepare, read_table
 
-STAGES = ("reading", "preparing", "recalling", "forming groups", "verifying", "recoding", "writing")
+STAGES = (
+    "reading",
+    "preparing",
+    "recalling",
+    "forming groups",
+    "verifying",
+    "recoding",
+    "writing",
+    "committing",
+)
 
 _TOO_MUCH = 0.5  # of the quasi-identifiers' precision
 
@@ -79,6 +88,7 @@ def publish(
         )
         progress("preparing")
         prepared = prepare(rows, policy, everybody, _known_choice(writer.releases))
+        del rows, everybody  # a large part of the memory
         population = prepared.population
         writer.ensure_new(named, population.digest, population.ids)
         progress("recalling")
@@ -115,6 +125,7 @@ def publish(
                     summary=summary,
                 )
             )
+        progress("committing")
         record = writer.commit(
             made.proof,
             ReleaseDraft(

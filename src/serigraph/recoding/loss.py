@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.population import Population
+from serigraph.population import Population, order_by
 
 
 def extents(
@@ -16,7 +16,7 @@ def extents(
     low = np.full((groups, columns), np.iinfo(np.int32).max, dtype=np.int32)
     high = np.full((groups, columns), -1, dtype=np.int32)
     if len(group):
-        order = np.argsort(group)
+        order = order_by(group)
         begins = np.flatnonzero(np.diff(group[order], prepend=-1))
         which = group[order[begins]]
         for column in range(columns):

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.population import Population
+from serigraph.population import CodedValues, Population, order_by
 from serigraph.randomness import Randomness, shuffled
 from serigraph.recoding.labels import region_labels, widened_to_nodes
 from serigraph.recoding.loss import extents
@@ -29,14 +29,16 @@ def generalised(
     inner_low, inner_high = extents(population, group, len(low))
     rows = np.flatnonzero(population.present)
     rows = rows[shuffled(len(rows), randomness)]
+    shown = np.flatnonzero(np.bincount(group[rows], minlength=len(low)))
+    place = np.empty(len(low), dtype=np.int64)
+    place[shown] = np.arange(len(shown))
+    of_row = place[group[rows]]
     columns: dict[str, pl.Series] = {}
     for number, domain in enumerate(population.domains):
-        shown_low, shown_high = widened_to_nodes(
-            domain, inner_low[:, number], inner_high[:, number], low[:, number], high[:, number]
-        )
-        of_group = group[rows]
-        columns[domain.name] = region_labels(domain, shown_low[of_group], shown_high[of_group])
-    columns[sensitive] = population.values.gather(rows)
+        bounds = (each[shown, number] for each in (inner_low, inner_high, low, high))
+        labels = region_labels(domain, *widened_to_nodes(domain, *bounds))
+        columns[domain.name] = labels.gather(of_row)
+    columns[sensitive] = population.values.gather(rows).cast(pl.List(pl.String))
     return {"table": pl.DataFrame(columns)}
 
 
@@ -53,8 +55,8 @@ def bucketised(
     """
     shown = np.bincount(group[population.present], minlength=int(group.max()) + 1) > 0
     rows = np.flatnonzero(shown[group] & (population.present | shows_absent))
-    drawn = randomness.keys(len(rows)) >> np.uint64(32)
-    rows = rows[np.argsort((group[rows].astype(np.uint64) << np.uint64(32)) | drawn)]
+    rows = rows[shuffled(len(rows), randomness)]
+    rows = rows[order_by(group[rows])]
     members = {GROUP: pl.Series(GROUP, group[rows])}
     for codes, domain in zip(population.codes, population.domains, strict=True):
         members[domain.name] = domain.values.gather(codes[rows]).alias(domain.name)
@@ -63,12 +65,10 @@ def bucketised(
 
 def _held(population: Population, group: NDArray[np.int64]) -> pl.DataFrame:
     """How many people of each group hold each value, protected or not."""
-    lengths = population.values.list.len().fill_null(0).to_numpy()
-    flat = population.values.filter(population.values.list.len() > 0).explode()
-    names = flat.unique().sort()
-    code = flat.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
+    values = CodedValues.of(population.values)
+    names = values.names
     together, count = np.unique(
-        np.repeat(group, lengths) * max(len(names), 1) + code, return_counts=True
+        group[values.person] * max(len(names), 1) + values.code, return_counts=True
     )
     return pl.DataFrame(
         {

@@ -6,6 +6,9 @@ Surrounding blanks do not count, and a cell of blanks only is missing, as is not
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+
 import polars as pl
 
 from serigraph.policy import Reading
@@ -25,9 +28,37 @@ _TIME_OF_DAY = r"^(\d{4}-\d{2}-\d{2})[T ]\d{2}:\d{2}.*$"
 _EXACT_INTEGERS = 2**53  # beyond it not every integer is a float
 _FIRST_YEAR = 1000  # a year of two digits would otherwise be read as one of the first century
 
+_REPEATED = 4  # times, on average, before each distinct text is looked at only once
+
 Read = tuple[pl.Series, list[str]]
+Reader = Callable[[pl.Series, Reading], Read]
 
 
+def _each_text_once(read: Reader) -> Reader:
+    """The same reader, which looks once at a text that many cells hold. What a column of texts
+    means must not depend on how often each occurs."""
+
+    @wraps(read)
+    def read_distinct(column: pl.Series, reading: Reading) -> Read:
+        if column.dtype != pl.String or _are_seldom_repeated(column):
+            return read(column, reading)
+        distinct = column.drop_nulls().unique()
+        meant, problems = read(distinct, reading)
+        if problems:
+            return read(column, reading)  # to name the rows
+        if meant.equals(distinct):
+            return column, []
+        return meant.gather(column.cast(pl.Enum(distinct)).to_physical()).alias(column.name), []
+
+    return read_distinct
+
+
+def _are_seldom_repeated(texts: pl.Series) -> bool:
+    about = texts.to_frame("text").select(pl.col("text").approx_n_unique()).item()
+    return int(about) * _REPEATED > len(texts)
+
+
+@_each_text_once
 def read_text(column: pl.Series, reading: Reading) -> Read:
     """The column as text; whole numbers without a decimal point, dates as ISO 8601 has them."""
     kind = column.dtype
@@ -41,6 +72,7 @@ def read_text(column: pl.Series, reading: Reading) -> Read:
     return text.set(text.is_in(missing).fill_null(False), None), []
 
 
+@_each_text_once
 def read_numbers(column: pl.Series, reading: Reading) -> Read:
     """The column as Int64 where every number is whole, otherwise as Float64."""
     kind = column.dtype
@@ -68,6 +100,7 @@ def read_numbers(column: pl.Series, reading: Reading) -> Read:
     return whole_where_possible(numbers), problems
 
 
+@_each_text_once
 def read_dates(column: pl.Series, reading: Reading) -> Read:
     """The column as dates; a time of day is left out."""
     if column.dtype == pl.Date:

@@ -20,7 +20,9 @@ from serigraph.errors import TableError
 from serigraph.policy import Reading
 from serigraph.tables.dialect import Dialect, detect_dialect, western_encoding
 
+_UTF8 = ("utf-8", "utf-8-sig", "utf8")
 _BEGINNING = 1 << 16
+_CHUNK = 1 << 24
 _LINES_NAMED = 5
 
 
@@ -32,6 +34,9 @@ def read_csv(path: Path, reading: Reading, *, compressed: bool) -> pl.DataFrame:
     dialect = _dialect(beginning, reading, where)
     _check_header(dialect, where)
     source = path if data is None else data
+    plain = _read_plain(source, dialect)
+    if plain is not None:
+        return plain
     try:
         table = _parse(source, dialect, where)
     except pa.ArrowInvalid as error:
@@ -47,6 +52,30 @@ def read_csv(path: Path, reading: Reading, *, compressed: bool) -> pl.DataFrame:
     except (UnicodeError, LookupError):
         raise _unreadable(where) from None
     return pl.DataFrame(table)
+
+
+def _read_plain(source: Path | bytes, dialect: Dialect) -> pl.DataFrame | None:
+    """The table in half of the memory, or None where the other reader has to look at the file.
+
+    Polars refuses lines with too many cells, and fills up those with too few. Where no cell is
+    quoted, no line has too few if there are as many delimiters as all lines need together.
+    """
+    if dialect.encoding not in _UTF8 or len(dialect.header) < 2:
+        return None
+    delimiters = 0
+    with source.open("rb") if isinstance(source, Path) else io.BytesIO(source) as file:
+        while chunk := file.read(_CHUNK):
+            if dialect.quote.encode() in chunk:
+                return None
+            delimiters += chunk.count(dialect.delimiter.encode())
+    try:
+        table = pl.read_csv(
+            source, separator=dialect.delimiter, quote_char=None, infer_schema=False, glob=False
+        )
+    except pl.exceptions.PolarsError:
+        return None
+    needed = (table.height + 1) * (len(dialect.header) - 1)
+    return table if tuple(table.columns) == dialect.header and delimiters == needed else None
 
 
 def _dialect(beginning: bytes, reading: Reading, where: str) -> Dialect:
@@ -84,7 +113,7 @@ def _parse(source: Path | bytes, dialect: Dialect, where: str) -> pa.Table:
         return "skip"
 
     def parse(*, use_threads: bool) -> pa.Table:
-        plain = dialect.encoding in ("utf-8", "utf-8-sig", "utf8")
+        plain = dialect.encoding in _UTF8
         return arrow_csv.read_csv(
             str(source) if isinstance(source, Path) else io.BytesIO(source),
             read_options=arrow_csv.ReadOptions(

@@ -101,7 +101,8 @@ def one_row_a_person(ids: pl.Series, columns: dict[str, pl.Series]) -> pl.DataFr
     frame = pl.DataFrame(
         {ID: ids, **{column_name(i): column for i, column in enumerate(columns.values())}}
     )
-    frame = frame.sort(ID, maintain_order=True)
+    if not ids.is_sorted():
+        frame = frame.sort(ID, maintain_order=True)
     return (
         frame.filter(frame[ID].ne_missing(frame[ID].shift(1))) if has_repeats(frame[ID]) else frame
     )

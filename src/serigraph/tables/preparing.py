@@ -68,10 +68,12 @@ def prepare(
     read = _read(frames, policy)
     people = one_row_a_person(read.ids[_TABLE], read.quasi_identifiers[_TABLE])
     person_of_row = _places(read.ids[_TABLE], people[ID])
-    sets = value_sets(people.height, person_of_row.gather(read.values["row"]), read.values["value"])
+    values = read.values["value"]
+    values = values.cast(pl.Enum(values.unique().sort()))
+    sets = value_sets(people.height, person_of_row.gather(read.values["row"]), values)
     people = people.with_columns(sets.alias(_VALUES), pl.lit(True).alias(_PRESENT))
     columns = {name: people[column_name(i)] for i, name in enumerate(policy.quasi_identifiers)}
-    digest = digest_of(people[ID], columns, people[_VALUES])
+    digest = digest_of(people[ID], columns, sets.cast(pl.List(pl.String)))
     everybody, outside, differing = people, 0, 0
     if registry is not None:
         listed = one_row_a_person(read.ids[_REGISTRY], read.quasi_identifiers[_REGISTRY])
@@ -195,7 +197,7 @@ def _with_registry(people: pl.DataFrame, listed: pl.DataFrame) -> tuple[pl.DataF
         ).sum()
     ).item()
     absent = listed.join(people, on=ID, how="anti").with_columns(
-        pl.lit(None, dtype=pl.List(pl.String)).alias(_VALUES), pl.lit(False).alias(_PRESENT)
+        pl.lit(None, dtype=people.schema[_VALUES]).alias(_VALUES), pl.lit(False).alias(_PRESENT)
     )
     everybody = pl.concat([people, absent.select(people.columns)], how="vertical_relaxed").sort(ID)
     return everybody, people.height - both.height, int(differing)

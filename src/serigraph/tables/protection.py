@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.policy import Policy
-from serigraph.population import ProtectedValue
+from serigraph.population import CodedValues, ProtectedValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,25 +82,25 @@ class Holdings:
 
 
 def holdings(policy: Policy, choice: ProtectedChoice, value_sets: pl.Series) -> Holdings:
-    """Who holds which protected value or class, from the value set of each person."""
-    lengths = value_sets.list.len().fill_null(0).to_numpy()
-    flat = value_sets.filter(value_sets.list.len() > 0).explode()
-    distinct = flat.unique().sort()
+    """Who holds which protected value or class, from the value set of each person. Where the sets
+    are of an Enum, somebody holds each of its categories."""
+    values = CodedValues.of(value_sets)
+    distinct = values.names
     counted_as = _counted_as(policy, choice, distinct)
     names = counted_as["name"].unique().sort()
-    # Everybody's values as codes, and for each code the protected names that it counts as.
-    codes = flat.cast(pl.Enum(distinct)).to_physical().to_numpy()
-    person = np.repeat(np.arange(len(value_sets)), lengths)
+    # For the code of each value the protected names that it counts as.
     value_code = np.searchsorted(distinct.to_numpy(), counted_as["value"].to_numpy())
     name_code = np.searchsorted(names.to_numpy(), counted_as["name"].to_numpy())
     itself = counted_as["value"].eq(counted_as["name"]).to_numpy()
     stands_for = np.full(len(distinct), -1, dtype=np.int32)
     stands_for[value_code[itself]] = name_code[itself]
-    index = stands_for[codes]
-    held_by, held = person[index >= 0], index[index >= 0]
+    index = stands_for[values.code]
+    held_by, held = values.person[index >= 0], index[index >= 0]
     if not itself.all():
         extra = [
-            np.stack([person[codes == value], np.full((codes == value).sum(), name)])
+            np.stack(
+                [values.person[values.code == value], np.full((values.code == value).sum(), name)]
+            )
             for value, name in zip(value_code[~itself], name_code[~itself], strict=True)
         ]
         pairs = np.concatenate([np.stack([held_by, held]), *extra], axis=1)

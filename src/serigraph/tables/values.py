@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
-import pyarrow as pa
 
 from serigraph.policy import Policy
 from serigraph.tables.cells import read_text
@@ -50,12 +48,13 @@ def read_values(column: pl.Series, policy: Policy) -> tuple[pl.DataFrame, list[s
 
 def value_sets(people: int, person_of_value: pl.Series, values: pl.Series) -> pl.Series:
     """For each of so many people its values, ascending and without repetition, as a list."""
-    in_order = pl.DataFrame({"person": person_of_value.cast(pl.UInt32), "value": values})
-    if not (np.diff(person_of_value.to_numpy().astype(np.int64)) > 0).all():
-        in_order = in_order.unique().sort("person", "value")
-    lengths = np.bincount(in_order["person"].to_numpy(), minlength=people)
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    lists = pa.LargeListArray.from_arrays(
-        pa.array(ends, pa.int64()), in_order["value"].to_arrow().cast(pa.large_string())
-    )
-    return pl.Series(pl.from_arrow(lists))
+    everybody = pl.int_range(people, dtype=pl.UInt32, eager=True)
+    if len(values) == people and person_of_value.equals(everybody):
+        return values.reshape((people, 1)).arr.to_list()
+    pairs = pl.DataFrame({"person": person_of_value.cast(pl.UInt32), "value": values})
+    in_order = pairs.unique().sort("person", "value").group_by("person", maintain_order=True)
+    sets = pl.DataFrame({"person": everybody}).join(
+        in_order.agg("value"), on="person", how="left", maintain_order="left"
+    )["value"]
+    nothing = pl.Series([[]], dtype=sets.dtype)
+    return sets.zip_with(sets.is_not_null(), nothing)

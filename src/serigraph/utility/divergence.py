@@ -36,7 +36,7 @@ def kl_divergence(
     members at random (bucketised). ``raw`` is as for ``query_errors``.
     """
     table = population if raw is None else raw
-    names = table.values.filter(table.values.list.len() > 0).explode().unique().sort()
+    names = table.held_names()
     true = Entries.of(table, names)
     if not len(true.person):
         return Divergence(0.0, 0.0)

@@ -29,9 +29,10 @@ class Entries:
     @staticmethod
     def of(population: Population, names: pl.Series) -> Entries:
         """The pairs of all present people; values that are not among ``names`` are left out."""
-        values = population.values.to_frame("value").with_row_index("person")
+        values = population.values.cast(pl.List(pl.String)).to_frame("value")
         pairs = (
-            values.filter(pl.Series(population.present) & (pl.col("value").list.len() > 0))
+            values.with_row_index("person")
+            .filter(pl.Series(population.present) & (pl.col("value").list.len() > 0))
             .explode("value")
             .filter(pl.col("value").is_in(names.implode()))
         )

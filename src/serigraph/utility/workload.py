@@ -115,7 +115,7 @@ def draw_workload(
 
 
 def _names(population: Population, workload: WorkloadKind) -> pl.Series:
-    held = population.values.filter(population.values.list.len() > 0).explode().unique().sort()
+    held = population.held_names()
     if workload == "any":
         return held
     protected = frozenset[str]().union(*(value.covers() for value in population.protected))

@@ -13,6 +13,7 @@ from serigraph.compiled import kernel
 # A product of at most k factors (1 - c/n) carries a relative error below 3 k 2^-53: under 1e-12 for
 # thousands of releases.
 MARGIN = 1e-9
+_NUMBER = 2**32 - 1  # the lower half of a word
 
 
 @kernel
@@ -26,42 +27,40 @@ def survey_members(
     past,
     past_start,
     past_value,
-    past_count,
-    past_size,
+    past_survival,
     threshold,
+    groups,
 ):
-    """Follow every (member, value) pair of every group through the past.
+    """Follow every (member, value) pair of these groups through the past, in which person i was in
+    the groups ``past[i]``, or in none where that is negative.
 
-    Returns the number of pairs, the pair with the largest breach probability in floating point,
-    and the pairs that are too close to their threshold, or above it, for floats to decide. A pair
-    is (person, group, value).
+    Returns the number of pairs, the largest breach probability in floating point and its pair, and
+    the pairs that are too close to their threshold, or above it, for floats to decide. A pair is
+    (person, group, value).
     """
-    values = len(threshold)
-    survival = np.ones(values)
-    inside = np.zeros(values, dtype=np.bool_)
+    # Of values that are not in the group at hand this holds anything: each member of a group
+    # begins anew with the group's own values. To ask of each past value whether it is one of them
+    # takes far longer than a multiplication.
+    survival = np.ones(len(threshold))
     close_person = [np.int64(0) for _ in range(0)]
     close_group = [np.int64(0) for _ in range(0)]
     close_value = [np.int64(0) for _ in range(0)]
     pairs = 0
     largest = -1.0
     worst = np.full(3, -1, dtype=np.int64)
-    for g in range(len(size)):
+    for g in groups:
         begin, end = value_start[g], value_start[g + 1]
         if begin == end:
             continue
-        for e in range(begin, end):
-            inside[value[e]] = True
         for m in range(member_start[g], member_start[g + 1]):
             person = members[m]
             for e in range(begin, end):
                 survival[value[e]] = 1.0 - count[e] / size[g]
-            for j in range(past.shape[0]):
-                was = past[j, person]
+            for j in range(past.shape[1]):
+                was = past[person, j]
                 if was >= 0:
                     for e in range(past_start[was], past_start[was + 1]):
-                        v = past_value[e]
-                        if inside[v]:
-                            survival[v] *= 1.0 - past_count[e] / past_size[was]
+                        survival[past_value[e]] *= past_survival[e]
             for e in range(begin, end):
                 v = value[e]
                 p = 1.0 - survival[v]
@@ -73,14 +72,12 @@ def survey_members(
                     close_group.append(np.int64(g))
                     close_value.append(np.int64(v))
             pairs += end - begin
-        for e in range(begin, end):
-            inside[value[e]] = False
     close = np.empty((len(close_person), 3), dtype=np.int64)
     for i in range(len(close_person)):
         close[i, 0] = close_person[i]
         close[i, 1] = close_group[i]
         close[i, 2] = close_value[i]
-    return pairs, worst, close
+    return pairs, largest, worst, close
 
 
 @kernel
@@ -134,29 +131,33 @@ def overlapping(low, high):
     """Two boxes that overlap, or (-1, -1). Looks for planes that part the boxes, repeatedly."""
     boxes, columns = low.shape
     order = np.arange(boxes)
+    # A lower end and the number of its box in one word: to sort these compiles in half of the time
+    # of an argsort.
+    word = np.empty(boxes, dtype=np.int64)
     stack = [(np.int64(0), np.int64(boxes))]
     while len(stack) > 0:
         a, b = stack.pop()
-        if b - a < 2:
+        n = b - a
+        if n < 2:
             continue
-        parted = False
-        best = np.int64(-1)
-        best_order = order[a:b].copy()
+        best = 0
+        best_order = word[:n]
         for d in range(columns):
-            mine = order[a:b][np.argsort(low[order[a:b], d], kind="mergesort")]
-            reach = high[mine[0], d]
-            for i in range(1, b - a):
-                if low[mine[i], d] > reach and (
-                    best < 0 or abs(2 * i - (b - a)) < abs(2 * best - (b - a))
-                ):
-                    best = np.int64(i)
+            for i in range(n):
+                word[i] = np.int64(low[order[a + i], d]) << 32 | order[a + i]
+            mine = np.sort(word[:n])
+            reach = high[mine[0] & _NUMBER, d]
+            for i in range(1, n):
+                box = mine[i] & _NUMBER
+                if low[box, d] > reach and (best == 0 or abs(2 * i - n) < abs(2 * best - n)):
+                    best = i
                     best_order = mine
-                    parted = True
-                reach = max(reach, high[mine[i], d])
-            if parted and abs(2 * best - (b - a)) * 4 <= b - a:
+                reach = max(reach, high[box, d])
+            if best > 0 and abs(2 * best - n) * 4 <= n:
                 break
-        if parted:
-            order[a:b] = best_order
+        if best > 0:
+            for i in range(n):
+                order[a + i] = best_order[i] & _NUMBER
             stack.append((a, a + best))
             stack.append((a + best, b))
             continue
