@@ -677,6 +677,27 @@ def part(f, order, a, b, column, code, target):
 
 
 @kernel
+def round_down(f, people, left, column, size):
+    """Move the last of the left side over to the right until it is a whole number of groups.
+
+    Interleaved groups may part people with equal codes; who of them goes is left to chance.
+    """
+    whole = left - left % size
+    while left > whole:
+        last = np.int64(0)
+        highest = np.int64(-1)
+        for i in range(left):
+            code = np.int64(f.codes[column, people[i]])
+            rank = (code << 32) | (f.key[people[i]] >> 31)
+            if rank > highest:
+                highest = rank
+                last = np.int64(i)
+        left -= 1
+        people[last], people[left] = people[left], people[last]
+    return left
+
+
+@kernel
 def size_needed(f, s, people, a, b):
     """The size that a cell would need as one group, as far as the counts of its values go."""
     need = 0.0
@@ -715,6 +736,8 @@ def cut_large(f, s, order, a, b, size, squared, is_blind, found_cut):
         score = board.score[cut]
         board.score[cut] = np.inf
         left = part(f, order, a, b, board.cuts[cut, 0], board.cuts[cut, 2], target)
+        if f.interleave and b - a <= TRIAL:
+            left = round_down(f, target, left, board.cuts[cut, 0], size)
         if left < size or b - a - left < size:
             continue
         if not is_blind and not (
@@ -737,6 +760,8 @@ def cut_large(f, s, order, a, b, size, squared, is_blind, found_cut):
         return start
     found_cut[0], found_cut[1] = board.cuts[best, 0], board.cuts[best, 2]
     left = part(f, order, a, b, found_cut[0], found_cut[1], target)
+    if f.interleave and b - a <= TRIAL:
+        left = round_down(f, target, left, found_cut[0], size)
     for i in range(b - a):
         order[a + i] = target[i]
     return left
