@@ -464,21 +464,20 @@ def take_in(f, s, person, need, size):
     for h in range(f.held_start[person], f.held_start[person + 1]):
         value = f.held[h]
         s.holders[value] += 1
-        if f.interleave:
+        if f.interleave and 2.0 * f.base[value] > size:
+            need = max(need, float(s.holders[value] * size))
+        elif f.interleave:
             cap = int(size * (1.0 + SLACK) / f.base[value])
-            need = max(need, (s.holders[value] + cap - 1) // cap * size)
+            need = max(need, float((s.holders[value] + cap - 1) // cap * size))
         else:
             need = max(need, s.holders[value] * f.base[value])
     return need
 
 
 @kernel
-def forget(f, s, board, a, b):
-    """Take the people's values out of the count again, and empty the running box."""
-    for i in range(a, b):
-        person = board.who[board.ranked[0, i]]
-        for h in range(f.held_start[person], f.held_start[person + 1]):
-            s.holders[f.held[h]] = 0
+def begin_again(s, board, touched):
+    """Set the counts of the touched values to zero, and empty the running box."""
+    clear(s, touched)
     for e in range(len(board.box)):
         board.box[e, 0] = np.inf
         board.box[e, 1] = -np.inf
@@ -517,6 +516,11 @@ def list_cuts(f, s, board, a, b, size, least, squared, is_blind, one_side):
     """
     n = b - a
     found = 0
+    touched = 0
+    if not is_blind:
+        for i in range(a, b):
+            board.spare[i - a] = board.who[board.ranked[0, i]]
+        _, touched = tally(f, s, board.spare, np.int64(0), n)
     for d in range(f.codes.shape[0]):
         ranked = board.ranked[d]
         first = f.codes[d, board.who[ranked[a]]]
@@ -524,7 +528,7 @@ def list_cuts(f, s, board, a, b, size, least, squared, is_blind, one_side):
         if first == last:
             continue
         shallowest = shallowest_boundary(f, d, first, last)
-        forget(f, s, board, a, b)
+        begin_again(s, board, touched)
         need = 0.0
         weight = 0
         for i in range(n):
@@ -535,12 +539,7 @@ def list_cuts(f, s, board, a, b, size, least, squared, is_blind, one_side):
             board.width[i + 1] = widen(board, ranked[a + i], squared)
             board.need[i + 1] = need
             board.weight[i + 1] = weight
-        if not is_blind:
-            forget(f, s, board, a, b)
-        else:
-            for e in range(len(board.box)):
-                board.box[e, 0] = np.inf
-                board.box[e, 1] = -np.inf
+        begin_again(s, board, touched)
         foresight = FORESIGHT if need > CROWDED * n else 0.0
         need = 0.0
         for i in range(n - 1, 0, -1):
@@ -573,8 +572,7 @@ def list_cuts(f, s, board, a, b, size, least, squared, is_blind, one_side):
             board.cuts[found, 2] = code
             board.score[found] = score
             found += 1
-    if not is_blind:
-        forget(f, s, board, a, b)
+    clear(s, touched)
     return found
 
 
