@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from serigraph.engines.spark.session import spark_session
-from serigraph.engines.spark.tasks import of_this_version
+from serigraph.engines.spark.versions import of_this_version
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -62,7 +62,7 @@ def spark_session(
 def check_executors(session: SparkSession, patience: float) -> None:
     """Ask the executors for their version of serigraph; once for each session.
 
-    Those that join later are asked by `serigraph.engines.spark.tasks.of_this_version`.
+    Those that join later are asked by `serigraph.engines.spark.versions.of_this_version`.
     """
     context = session_context(session)
     if context in _checked:
