@@ -10,7 +10,7 @@ import polars as pl
 from serigraph.errors import InputRefused, TableError, TaxonomyError
 from serigraph.policy import Policy
 from serigraph.population import Population, Taxonomy
-from serigraph.tables.digests import digest_of
+from serigraph.tables.digests import cell_hashes, digest_of, record_hashes, sum_of
 from serigraph.tables.domains import coded
 from serigraph.tables.identifiers import read_ids
 from serigraph.tables.people import (
@@ -70,8 +70,6 @@ def prepare(
     person_of_row = _places(read.ids[_TABLE], people[ID])
     sets = value_sets(people.height, person_of_row.gather(read.values["row"]), read.values["value"])
     people = people.with_columns(sets.alias(_VALUES), pl.lit(True).alias(_PRESENT))
-    columns = {name: people[column_name(i)] for i, name in enumerate(policy.quasi_identifiers)}
-    digest = digest_of(people[ID], columns, people[_VALUES])
     everybody, outside, differing = people, 0, 0
     if registry is not None:
         listed = one_row_a_person(read.ids[_REGISTRY], read.quasi_identifiers[_REGISTRY])
@@ -82,16 +80,22 @@ def prepare(
         coded(everybody[column_name(i)].alias(name), described.kind, read.taxonomies.get(name))
         for i, (name, described) in enumerate(policy.quasi_identifiers.items())
     ]
+    present = everybody[_PRESENT].to_numpy().astype(np.bool_)
+    records = record_hashes(
+        people[ID],
+        {domain.name: (cell_hashes(domain.values), codes[present]) for domain, codes in coding},
+        people[_VALUES],
+    )
     population = Population(
         ids=everybody[ID],
-        present=everybody[_PRESENT].to_numpy().astype(np.bool_),
+        present=present,
         domains=tuple(domain for domain, _ in coding),
         codes=np.stack([codes for _, codes in coding]),
         protected=held.protected,
         held_start=held.start,
         held=held.held,
         values=everybody[_VALUES],
-        digest=digest,
+        digest=digest_of(policy.quasi_identifiers, people.height, sum_of(records)),
         outside_registry=outside,
     )
     return Prepared(population, choice, differing, _notes(policy, choice, population))
