@@ -36,8 +36,13 @@ _PATH = re.compile(r"(?:[Ff]ile|path)[^\w/]{1,3}((?:[a-z0-9]+:)?/[^\s,;'\"]+)")
 
 
 @contextmanager
-def cluster_errors(doing: str, *, at_start: bool = False) -> Iterator[None]:
-    """Turn whatever Spark raises inside into an error of the tree; ``doing`` says what was done."""
+def cluster_errors(
+    doing: str, *, at_start: bool = False, unreadable: type[SerigraphError] = TableError
+) -> Iterator[None]:
+    """Turn whatever Spark raises inside into an error of the tree; ``doing`` says what was done.
+
+    ``unreadable`` is the error for a file that cannot be read.
+    """
     from py4j.protocol import Py4JError, Py4JNetworkError
     from pyspark.errors import PySparkException
 
@@ -46,10 +51,12 @@ def cluster_errors(doing: str, *, at_start: bool = False) -> Iterator[None]:
     except SerigraphError:
         raise
     except (Py4JError, PySparkException, ConnectionError, Py4JNetworkError) as error:
-        raise _translated(error, doing, at_start) from error
+        raise _translated(error, doing, at_start, unreadable) from error
 
 
-def _translated(error: Exception, doing: str, at_start: bool) -> SerigraphError:
+def _translated(
+    error: Exception, doing: str, at_start: bool, unreadable: type[SerigraphError]
+) -> SerigraphError:
     text = str(error)
     where = f"while {doing}"
     if "JAVA_GATEWAY_EXITED" in text:
@@ -87,8 +94,8 @@ def _translated(error: Exception, doing: str, at_start: bool) -> SerigraphError:
         )
     if _UNREADABLE.search(text):
         path = _PATH.search(text)
-        return TableError(
-            "a file of the table cannot be read",
+        return unreadable(
+            "a file cannot be read",
             where=path[1] if path else where,
             remedy="see that driver and executors can read the path, and that the file is whole",
         )

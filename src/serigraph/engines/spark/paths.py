@@ -1,4 +1,4 @@
-"""Paths of the folder that driver and executors share, as Spark wants to hear them."""
+"""Paths of the folder that driver and executors share, and names, as Spark wants to hear them."""
 
 from __future__ import annotations
 
@@ -13,3 +13,12 @@ def shared(path: Path) -> str:
     'file:///registers/a \\\\[new\\\\] one'
     """
     return "file://" + re.sub(r"([\[\]{}*?,\\])", r"\\\1", str(path.absolute()))
+
+
+def quoted(name: str) -> str:
+    """The name of a column, whatever is in it.
+
+    >>> quoted("income.net")
+    '`income.net`'
+    """
+    return "`" + name.replace("`", "``") + "`"
