@@ -21,7 +21,7 @@ from serigraph.auditing.agreement import (
 )
 from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.engines.spark.paths import quoted, shared
-from serigraph.engines.spark.pieces import in_pieces, number_of_pieces
+from serigraph.engines.spark.polars_tasks import each_partition, number_of_tasks
 from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.layout import Layout
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
@@ -63,7 +63,7 @@ def compare_on_spark(
 def _differences(session: SparkSession, layout: Layout, release: ReleaseRecord) -> list[str]:
     folder = layout.published(release.label)
     ledger = LedgerFrames(session, layout, [release])
-    pieces = number_of_pieces(release.members, ledger.groups())
+    pieces = number_of_tasks(release.members, ledger.groups())
     match published_names(folder):
         case (name,):
             table = _read(session, layout, release, name)
@@ -106,14 +106,14 @@ def _compositions(
     regions = [
         quoted(each) for each in table.columns if each != release.policy["sensitive"]["column"]
     ]
-    of_table = in_pieces(table.repartition(pieces, *regions), shown, _COMPOSITIONS)
-    of_ledger = in_pieces(
+    of_table = each_partition(table.repartition(pieces, *regions), shown, _COMPOSITIONS)
+    of_ledger = each_partition(
         _ledger_rows(ledger, "present").repartition(pieces, "group"), kept, _COMPOSITIONS
     )
     both = of_table.withColumn("side", sql.lit(_SHOWN)).unionByName(
         of_ledger.withColumn("side", sql.lit(_KEPT))
     )
-    parts = in_pieces(
+    parts = each_partition(
         both.repartition(pieces, "composition"), compared, "a long, b long, c long, d long"
     )
     a, b, c, d = parts.agg(*(sql.coalesce(sql.sum(name), sql.lit(0)) for name in "abcd")).collect()[
@@ -160,7 +160,7 @@ def _groups(
     rows = shown.withColumn("side", sql.lit(_SHOWN)).unionByName(
         _ledger_rows(ledger, shown_size(release)).withColumn("side", sql.lit(_KEPT))
     )
-    parts = in_pieces(rows.repartition(pieces, "group"), compared, "a long, b long")
+    parts = each_partition(rows.repartition(pieces, "group"), compared, "a long, b long")
     a, b = _sums(parts)
     return a, b
 

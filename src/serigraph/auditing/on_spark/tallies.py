@@ -18,7 +18,7 @@ from serigraph.auditing.evidence import Evidence
 from serigraph.auditing.from_ledger import thresholds_of
 from serigraph.auditing.tally import Tally, merged, tally
 from serigraph.engines.spark.ledger_frames import LedgerFrames
-from serigraph.engines.spark.pieces import in_pieces, number_of_pieces
+from serigraph.engines.spark.polars_tasks import each_partition, number_of_tasks
 from serigraph.ledger import ReleaseRecord
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def tally_on_spark(
     def together(one: Tally, other: Tally) -> Tally:
         return merged(one, other, worst)
 
-    pieces = in_pieces(_memberships(frames, releases, names), work, "tally binary")
+    pieces = each_partition(_memberships(frames, releases, names), work, "tally binary")
     found: Tally = pieces.rdd.map(lambda row: pickle.loads(row.tally)).treeAggregate(
         counted(_NOBODY), together, together
     )
@@ -71,7 +71,7 @@ def _memberships(
 
     members, groups, values = frames.members(), frames.groups(), frames.values()
     session = members.sparkSession
-    pieces = number_of_pieces(sum(release.members for release in releases), members)
+    pieces = number_of_tasks(sum(release.members for release in releases), members)
     number = session.createDataFrame(list(zip(names, range(len(names)), strict=True)), _NUMBERED)
     known = [release.number for release in releases if release.is_presence_known]
     by_group = ("release", "group")
