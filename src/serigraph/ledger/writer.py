@@ -14,6 +14,7 @@ from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import check_id_type, encode_parts, id_type_of, read_people
 from serigraph.ledger.recovery import (
+    Comparing,
     check_parts,
     finish_publication,
     make_folders,
@@ -198,7 +199,7 @@ class Writer:
 
 
 @contextmanager
-def writer_of(layout: Layout, wait: float) -> Iterator[Writer]:
+def writer_of(layout: Layout, wait: float, compare: Comparing) -> Iterator[Writer]:
     """Hold the lock of a series, in order and checked, for the length of the block."""
     try:
         with Catalog.opened(layout.catalog) as catalog:
@@ -210,7 +211,7 @@ def writer_of(layout: Layout, wait: float) -> Iterator[Writer]:
                 catalog.lock(wait)
             releases = catalog.releases()
             refuse_strangers(layout, traces(layout), releases)
-            check_parts(layout, releases)
+            check_parts(layout, releases, compare)
             sweep(layout, releases)
             writer = Writer(layout, catalog, releases)
             with storage_errors(writer.staging):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from serigraph.population import Domain, History, Population, ProtectedValue
@@ -39,6 +40,21 @@ class Piece:
     exact_pairs: int = 0
     widths: tuple[float, ...] = ()
     measured: Any = None
+
+
+def batches_of(frame: pl.DataFrame) -> list[pa.RecordBatch]:
+    """The rows as Spark takes them from a task: it knows no large lists and texts."""
+    table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+    narrow = pa.schema([(field.name, _narrow(field.type)) for field in table.schema])
+    return list(table.cast(narrow).to_batches())
+
+
+def _narrow(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_large_list(kind):
+        return pa.list_(_narrow(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _narrow(field.type)) for field in kind])
+    return pa.string() if pa.types.is_large_string(kind) else kind
 
 
 def population_of(
