@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import sys
 import threading
@@ -113,7 +114,7 @@ def _started(master: str, settings: dict[str, str], has_web_page: bool) -> Spark
 
 def _defaults(settings: Mapping[str, str], has_web_page: bool) -> dict[str, str]:
     """Settings for a session of our own."""
-    is_local = settings["spark.master"].startswith("local")
+    cores = re.match(r"local(?:\[(\d+|\*))?", settings["spark.master"])
     shown = "WARN" if os.environ.get("SERIGRAPH_TRACEBACK") else "OFF"
     made = {
         "spark.ui.enabled": str(has_web_page).lower(),
@@ -124,7 +125,14 @@ def _defaults(settings: Mapping[str, str], has_web_page: bool) -> dict[str, str]
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
         "spark.sql.session.timeZone": "UTC",
     }
-    return made | ({"spark.driver.host": "localhost"} if is_local else {})
+    if cores is None:
+        return made
+    # Spark plans for a cluster; on one machine hundreds of small tasks take longer than few.
+    number = (os.cpu_count() or 1) if cores[1] == "*" else int(cores[1] or 1)
+    return made | {
+        "spark.driver.host": "localhost",
+        "spark.sql.shuffle.partitions": str(4 * number),
+    }
 
 
 def _quiet(level: str) -> str:
