@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from serigraph.engines import export
     from serigraph.ledger import Series
     from serigraph.planning import plan
-    from serigraph.publishing import begin as init
     from serigraph.publishing import history, status
+    from serigraph.publishing.begin import begin as init
     from serigraph.reporting import publish_with_report as publish
     from serigraph.reporting import report_series as report
     from serigraph.reporting import verify_certificate as verify

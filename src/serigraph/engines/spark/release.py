@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from serigraph import errors
 from serigraph.engines.feasibility import Counts, Losses, excess_holders, losses, refusal
 from serigraph.engines.local import demand_of
 from serigraph.engines.plan import Plan, Progress
@@ -44,6 +43,7 @@ from serigraph.engines.spark.tasks import (
     heard,
 )
 from serigraph.engines.spark.versions import of_this_version
+from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.ledger import ReleaseRecord
 from serigraph.randomness import SystemRandomness
 from serigraph.tables.digests import digest_of
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _LOW = 2**32 - 1
+_ERRORS = {each.__name__: each for each in (GuaranteeExceeded, ImpossibleState)}  # of tasks
 
 
 @dataclass(frozen=True)
@@ -330,7 +331,7 @@ def _grouped(
         for piece in found:
             if piece.error is not None:
                 kind, what, where, remedy, problems = piece.error
-                raise getattr(errors, kind)(what, where=where, remedy=remedy, problems=problems)
+                raise _ERRORS[kind](what, where=where, remedy=remedy, problems=problems)
         failed = [piece.node for piece in found if piece.has_failed]
         done |= {piece.node: piece for piece in found if not piece.has_failed}
         if not failed:
@@ -389,12 +390,12 @@ def _check_whole(pieces: tuple[Piece, ...], tree: Tree, census: Census, plan: Pl
     people = sum(piece.people for piece in pieces)
     expected = [int(census.people[tree.leaves_below(piece.node)].sum()) for piece in pieces]
     if [piece.people for piece in pieces] != expected or people != census.people.sum():
-        raise errors.ImpossibleState("the partitions do not hold everybody once")
+        raise ImpossibleState("the partitions do not hold everybody once")
     if plan.form == "generalised":
         boxes = np.array([tree.box(piece.node) for piece in pieces], dtype=np.int32)
         first, second = overlapping(boxes[:, 0].copy(), boxes[:, 1].copy())
         if first >= 0:
-            raise errors.ImpossibleState(f"the partitions {first} and {second} overlap")
+            raise ImpossibleState(f"the partitions {first} and {second} overlap")
 
 
 def _written(pieces: tuple[Piece, ...], plan: Plan, setting: Setting) -> tuple[File, ...]:

@@ -30,7 +30,7 @@ from serigraph.engines.spark.pieces import (
     history_of,
     population_of,
 )
-from serigraph.errors import ImpossibleState, SerigraphError
+from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.grouping import Grouping
 from serigraph.ledger.parts import (
     GROUPS,
@@ -157,7 +157,7 @@ class GroupPartition:
         history = history_of(people, compositions, self.releases)
         try:
             return self._made(node, population, history, people["number"])
-        except SerigraphError as error:
+        except (GuaranteeExceeded, ImpossibleState) as error:
             said = (error.what, error.where, error.remedy, error.problems)
             return Piece(node, population.size, error=(type(error).__name__, *said))
 
