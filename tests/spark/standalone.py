@@ -31,10 +31,18 @@ class Cluster:
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def add_worker(self) -> subprocess.Popen[bytes]:
-        name = f"worker-{len(self.workers)}"
+        worker = self._start_worker()
+        self.workers.append(worker)
+        return worker
+
+    def replace_worker(self, number: int) -> None:
+        """Another worker for one that was killed."""
+        self.workers[number] = self._start_worker()
+
+    def _start_worker(self) -> subprocess.Popen[bytes]:
+        name = f"worker-{len(self.processes)}"
         options = ["--cores", "1", "--memory", "1g", "--work-dir", str(self.folder / name)]
         worker = self._start(name, _WORKER, *options, self.url)
-        self.workers.append(worker)
         self._said(name, r"Successfully registered with master")
         return worker
 
@@ -46,13 +54,13 @@ class Cluster:
 
     def kill_worker(self, number: int) -> None:
         """SIGKILL for a worker, its executors and their Python, at once."""
-        for pid in [*reversed(_descendants(self.workers[number].pid)), self.workers[number].pid]:
+        for pid in [*reversed(descendants(self.workers[number].pid)), self.workers[number].pid]:
             _kill(pid)
         self.workers[number].wait()
 
     def end(self) -> None:
         for process in reversed(self.processes):
-            for pid in [process.pid, *_descendants(process.pid)]:
+            for pid in [process.pid, *descendants(process.pid)]:
                 _kill(pid)
             process.wait()
 
@@ -100,7 +108,7 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
         cluster.end()
 
 
-def _descendants(pid: int) -> list[int]:
+def descendants(pid: int) -> list[int]:
     """Processes below a process, parents first."""
     found, asked = [], [pid]
     while asked:

@@ -10,13 +10,16 @@ import time
 from pathlib import Path
 
 import pytest
+from benchmarks import speed_data as data
 
+import serigraph
 from audit.series_examples import published
 from publishing.series_digest import digest_of_series
 from serigraph.ledger import Series
 from spark.conftest import SMALL
 from spark.standalone import Cluster
 
+DRAFTS = "staging/*/*-members.parquet"
 SETTINGS = [
     option for key, value in SMALL.items() for option in ("--spark-setting", f"{key}={value}")
 ]
@@ -122,3 +125,92 @@ def test_the_same_from_spark_submit(series: Series, cluster: Cluster, tmp_path: 
     assert ended.returncode == 0, ended.stderr
     assert (tmp_path / "ledger/releases.parquet").exists()
     assert len(list((tmp_path / "ledger/members.parquet").iterdir())) > 1
+
+
+@pytest.fixture
+def to_publish(tmp_path: Path) -> tuple[Path, Path]:
+    """A table in three files, and an empty series."""
+    people = data.table(6_000, 1)
+    (tmp_path / "table").mkdir()
+    for number in range(3):
+        part = people.slice(number * 2_000, 2_000)
+        part.write_parquet(tmp_path / f"table/part-{number}.parquet")
+    Series.create(tmp_path / "series", {"policy.toml": data.policy().encode()})
+    return tmp_path / "table", tmp_path / "series"
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_table_that_cannot_be_read(
+    is_there: bool, to_publish: tuple[Path, Path], cluster: Cluster
+) -> None:
+    table, series = to_publish
+    if is_there:
+        broken = table / "part-1.parquet"
+        broken.write_bytes(broken.read_bytes()[:5_000])
+    else:
+        table = table / "elsewhere"
+    before = digest_of_series(series)
+    where = ("--engine", "spark", "--master", cluster.url)
+    ended = run("publish", table, "--series", series, *where, *SETTINGS)
+    assert ended.returncode == 3, ended.stderr
+    assert "TableError: " in ended.stderr
+    assert ("part-1.parquet" if is_there else "elsewhere") in ended.stderr
+    assert digest_of_series(series) == before
+
+
+def publishing(table: Path, series: Path, cluster: Cluster) -> subprocess.Popen[str]:
+    """A publisher with so many partitions that it can be met in the middle."""
+    program = f"""
+import serigraph
+serigraph.publish({str(table)!r}, {str(series)!r}, engine="spark", master={cluster.url!r},
+                  spark_settings={SMALL}, partition_people=400, allow_suppression=True)
+"""
+    return subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+
+
+def wait_for(series: Path, pattern: str, publisher: subprocess.Popen[str]) -> None:
+    while not any(series.glob(pattern)):
+        assert publisher.poll() is None, publisher.communicate()[1]
+        time.sleep(0.01)
+
+
+def test_a_worker_that_is_killed_in_the_middle(
+    to_publish: tuple[Path, Path], cluster: Cluster
+) -> None:
+    table, series = to_publish
+    publisher = publishing(table, series, cluster)
+    try:
+        wait_for(series, DRAFTS, publisher)
+        assert not (series / "ledger/0001").exists()
+        assert cluster.kill_worker(0) >= 3, "a worker, its executor, and Python at work"
+        told = publisher.communicate(timeout=240)[1]
+    finally:
+        publisher.kill()
+        cluster.replace_worker(0)
+    assert publisher.returncode == 0, told
+    found = serigraph.audit(series)
+    assert found.is_within
+    assert found.files_agree
+    assert found.people == 6_000
+    assert not any((series / "staging").iterdir())
+
+
+@pytest.mark.parametrize("moment", [DRAFTS, "ledger/0001/*"])
+def test_a_driver_that_is_killed_in_the_middle(
+    moment: str, to_publish: tuple[Path, Path], cluster: Cluster
+) -> None:
+    table, series = to_publish
+    publisher = publishing(table, series, cluster)
+    wait_for(series, moment, publisher)
+    publisher.kill()
+    publisher.communicate()
+    assert serigraph.status(series).releases == ()
+    assert not any((series / "staging").iterdir())
+    assert not any((series / "ledger").iterdir())
+    serigraph.publish(data.table(6_000, 1), series, label="again", allow_suppression=True)
+    found = serigraph.audit(series)
+    assert found.is_within
+    assert found.files_agree
+    assert not any((series / "staging").iterdir())
