@@ -78,12 +78,15 @@ class Tree:
 def grow(
     domains: tuple[Domain, ...], sample: NDArray[np.int32], leaves: int, randomness: Randomness
 ) -> Tree:
-    """A tree with about so many leaves, from the codes of a sample of people."""
+    """A tree with about so many leaves, from the codes of a sample of people.
+
+    Leaves have two thirds of their share at the least, and twice as much at the most.
+    """
     people = sample.shape[1]
     columns = len(domains)
     low, high = whole_box(domains)
     cell = np.array([0, people, 0, 0, *low, *high], dtype=np.int64)
-    size = max(people // max(leaves, 1), 1)
+    size = max(2 * people // (3 * max(leaves, 1)), 1)
     order = np.arange(people, dtype=np.int64)
     f = _blind_facts(domains, sample, randomness)
     if people == 0 or leaves <= 1:
