@@ -139,25 +139,6 @@ def to_publish(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "table", tmp_path / "series"
 
 
-@pytest.mark.parametrize("is_there", [True, False])
-def test_a_table_that_cannot_be_read(
-    is_there: bool, to_publish: tuple[Path, Path], cluster: Cluster
-) -> None:
-    table, series = to_publish
-    if is_there:
-        broken = table / "part-1.parquet"
-        broken.write_bytes(broken.read_bytes()[:5_000])
-    else:
-        table = table / "elsewhere"
-    before = digest_of_series(series)
-    where = ("--engine", "spark", "--master", cluster.url)
-    ended = run("publish", table, "--series", series, *where, *SETTINGS)
-    assert ended.returncode == 3, ended.stderr
-    assert "TableError: " in ended.stderr
-    assert ("part-1.parquet" if is_there else "elsewhere") in ended.stderr
-    assert digest_of_series(series) == before
-
-
 def publishing(table: Path, series: Path, cluster: Cluster) -> subprocess.Popen[str]:
     """A publisher with so many partitions that it can be met in the middle."""
     program = f"""

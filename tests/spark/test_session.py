@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pytest
+from benchmarks import speed_data as data
 
+import serigraph
+from publishing.series_digest import digest_of_series
 from serigraph.engines.spark.session import spark_session
 from serigraph.engines.spark.versions import of_this_version
+from serigraph.errors import TableError
+from serigraph.ledger import Series
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,3 +34,21 @@ def test_an_active_session_is_used_and_left_open(spark: SparkSession) -> None:
     with spark_session("spark://nobody.invalid:7077") as session:
         assert session is spark
     assert spark.range(3).count() == 3
+
+
+@pytest.mark.parametrize("spark", ["local[2]"], indirect=True)
+@pytest.mark.usefixtures("spark")
+def test_a_table_that_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
+    people, table = data.table(3_000, 1), tmp_path / "table"
+    table.mkdir()
+    for number in range(3):
+        people.slice(number * 1_000, 1_000).write_parquet(table / f"part-{number}.parquet")
+    broken = table / "part-1.parquet"
+    broken.write_bytes(broken.read_bytes()[:5_000])
+    series = Series.create(tmp_path / "series", {"policy.toml": data.policy().encode()})
+    before = digest_of_series(series.path)
+    for path, named in ((table, "part-1.parquet"), (tmp_path / "elsewhere", "elsewhere")):
+        with pytest.raises(TableError) as refused:
+            serigraph.publish(path, series, engine="spark")
+        assert named in str(refused.value)
+        assert digest_of_series(series.path) == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import time
 from collections.abc import Callable
@@ -108,9 +109,13 @@ def sweep(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> None:
                 # Moved as a whole first: a half-removed folder could lose its marker and look
                 # like one that was committed.
                 os.replace(folder, layout.staging / f"swept-{folder.name}")
-        for leftover in layout.staging.iterdir():
+        for leftover in sorted(layout.staging.iterdir()):
             if leftover.is_dir():
-                shutil.rmtree(leftover)
+                # Tasks that outlive a killed driver find their folder gone, and cannot fill it
+                # again while it is removed.
+                gone = layout.staging / f"swept-{secrets.token_hex(8)}"
+                os.replace(leftover, gone)
+                shutil.rmtree(gone)
             else:
                 leftover.unlink()
 
