@@ -16,6 +16,7 @@ from serigraph.engines import Progress
 from serigraph.engines.spark.cells import REGISTRY, TABLE
 from serigraph.engines.spark.digests import comparing_on
 from serigraph.engines.spark.failures import cluster_errors
+from serigraph.engines.spark.keeping import Kept
 from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.engines.spark.members import written_parts
 from serigraph.engines.spark.partitions import PEOPLE as PARTITION_PEOPLE
@@ -85,7 +86,11 @@ def publish_on_spark(
         using: Any = nullcontext(table.sparkSession)
     else:
         using = spark_session(master, settings=spark_settings)
-    with using as session, opened.writing(wait, comparing_on(session)) as writer:
+    with (
+        using as session,
+        Kept() as kept,
+        opened.writing(wait, comparing_on(session)) as writer,
+    ):
         policy = policy_in_force(opened, writer.releases)
         named = label or default_label(table, len(writer.releases) + 1)
         progress("reading")
@@ -101,12 +106,13 @@ def publish_on_spark(
             releases=writer.releases,
             drafts=writer.drafts,
             partition_people=partition_people or PARTITION_PEOPLE,
+            kept=kept,
             measure=measure,
             write=_WritePublic(policy),
         )
         progress("preparing")
         people = everybody(
-            frames, policy, setting.ledger, writer.releases, known_choice(writer.releases)
+            frames, policy, setting.ledger, writer.releases, known_choice(writer.releases), kept
         )
         digests: list[str] = []
 

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from serigraph.engines import Progress, make_release, silently
+from serigraph.engines import Engine, Progress, make_release, silently
 from serigraph.engines.spark.sources import is_spark_frame
 from serigraph.ledger import Series, storage_errors
 from serigraph.publishing.files import write_tables
@@ -33,8 +33,6 @@ from serigraph.publishing.unpublished import (
 )
 from serigraph.randomness import Randomness, SystemRandomness
 from serigraph.tables import prepare, read_table
-
-Engine = Literal["local", "spark"]
 
 
 def publish(

@@ -33,14 +33,15 @@ def written_parts(made: MadeOnSpark, ids: pl.Series, setting: Setting) -> Writte
     with cluster_errors("writing the ledger"):
         returning = _in_order(drafts.filter(f.col("number").isNotNull()), many, "number")
         files = _written(returning, WriteMembers(setting.drafts, None))
-        new = _in_order(drafts.filter(f.col("number").isNull()), many, "id").persist()
+        new = _in_order(drafts.filter(f.col("number").isNull()), many, "id")
+        new = setting.kept.keep(new)
         rows = {
             int(row["piece"]): int(row["count"]) for row in new.groupBy("piece").count().collect()
         }
         first = known + np.cumsum([0, *(rows.get(piece, 0) for piece in range(many))])
         task = WriteMembers(setting.drafts, dict(enumerate(first.tolist())))
         files += _written(new, task)
-        new.unpersist()
+        setting.kept.let_go(new)
     newcomers = sum(file.rows for file in files if file.kind == PEOPLE)
     if newcomers != sum(rows.values()):
         raise ImpossibleState("not every new person was given a number")

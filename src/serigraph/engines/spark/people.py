@@ -10,6 +10,7 @@ import polars as pl
 
 from serigraph.engines.spark.cells import REGISTRY, TABLE, Understood, look_at
 from serigraph.engines.spark.failures import cluster_errors
+from serigraph.engines.spark.keeping import Kept
 from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.engines.spark.rows import RowReader
 from serigraph.engines.spark.versions import of_this_version
@@ -39,7 +40,7 @@ class Everybody:
     """
 
     frame: DataFrame
-    kept: DataFrame  # what Spark keeps of them; to be let go
+    merged: DataFrame  # what Spark keeps of them
     ids: pl.Series  # empty: only its type counts
     domains: tuple[Domain, ...]
     protection: Protection
@@ -57,13 +58,14 @@ def everybody(
     ledger: LedgerFrames,
     releases: tuple[ReleaseRecord, ...],
     known_protected: ProtectedChoice | None,
+    kept: Kept,
 ) -> Everybody:
     """Read, check and merge the table and the registry; raises what ``prepare`` raises."""
     looked = look_at(frames, policy)
     if looked.understood is None:
         raise _refusal(looked.problems, looked.uncovered)
     understood = looked.understood
-    merged = _merged(frames, policy, understood, ledger, releases).persist()
+    merged = kept.keep(_merged(frames, policy, understood, ledger, releases))
     with cluster_errors("reading the table"):
         facts = _facts(merged, len(understood.domains))
         held = pl.DataFrame(_held(merged).toArrow())
@@ -79,7 +81,7 @@ def everybody(
     names = frozenset(value.name for value in protection.protected)
     return Everybody(
         frame=_plain(merged, understood, ids_are_integers),
-        kept=merged,
+        merged=merged,
         ids=ids,
         domains=understood.domains,
         protection=protection,

@@ -19,6 +19,7 @@ from serigraph.engines.feasibility import Counts, Losses, excess_holders, losses
 from serigraph.engines.local import demand_of
 from serigraph.engines.plan import Plan, Progress
 from serigraph.engines.spark.failures import cluster_errors
+from serigraph.engines.spark.keeping import Kept
 from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.engines.spark.partitions import (
     MOST,
@@ -108,6 +109,7 @@ class Setting:
     releases: tuple[ReleaseRecord, ...]
     drafts: Path  # a folder that driver and executors share
     partition_people: int
+    kept: Kept
     measure: Measure
     write: Write
 
@@ -131,10 +133,11 @@ def make_release_on_spark(
     tree = _tree(people, number, everybody, setting.partition_people)
     place = Place(tree, everybody.domains, everybody.protection)
     joined = with_past(people, setting.ledger, setting.releases)
-    placed = joined.mapInArrow(of_this_version(place), _placed_schema(joined)).persist()
+    kept = setting.kept
+    placed = kept.keep(joined.mapInArrow(of_this_version(place), _placed_schema(joined)))
     with cluster_errors("placing the people"):
         census, counts, total = _counted(placed, tree, everybody, plan)
-    everybody.kept.unpersist()
+    kept.let_go(everybody.merged)
     ensure_new(digest_of((each.name for each in everybody.domains), everybody.present, total))
     protected = everybody.protection.protected
     base = demand_of(protected, plan).base_targets(
@@ -149,15 +152,15 @@ def make_release_on_spark(
             break
         suppressed.update({protected[value].name: many for value, many in excess.items()})
         with cluster_errors("suppressing values"):
-            fewer = _without(placed, excess, everybody, plan).persist()
+            fewer = kept.keep(_without(placed, excess, everybody, plan))
             census, counts, _ = _counted(fewer, tree, everybody, plan)
-        placed.unpersist()
+        kept.let_go(placed)
         placed = fewer
     progress("forming groups")
     pieces = _grouped(placed, tree, census, base, everybody, plan, setting)
     progress("verifying")
     _check_whole(pieces, tree, census, plan)
-    placed.unpersist()
+    kept.let_go(placed)
     after = replace(
         counts,
         holders=np.sum([piece.holders for piece in pieces], axis=0, dtype=np.int64),
