@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,8 +32,14 @@ def test_a_task_runs_on_every_kind_of_cluster(spark: SparkSession) -> None:
 
 
 def test_an_active_session_is_used_and_left_open(spark: SparkSession) -> None:
-    with spark_session("spark://nobody.invalid:7077") as session:
-        assert session is spark
+    def use() -> int:
+        with spark_session("spark://nobody.invalid:7077") as session:
+            assert session.sparkContext is spark.sparkContext
+            return session.range(3).count()
+
+    assert use() == 3
+    with ThreadPoolExecutor(1) as elsewhere:  # where the session is not the active one
+        assert elsewhere.submit(use).result() == 3
     assert spark.range(3).count() == 3
 
 

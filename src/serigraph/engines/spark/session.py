@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -16,7 +16,7 @@ from serigraph._version import __version__
 from serigraph.cache_folder import cache_folder
 from serigraph.engines.spark.failures import cluster_errors
 from serigraph.engines.spark.java import java_home
-from serigraph.errors import ClusterUnreachable, ExecutorUnfit, InputRefused
+from serigraph.errors import ClusterError, ClusterUnreachable, ExecutorUnfit, InputRefused
 from serigraph.tables.extras import optional_package
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def spark_session(
     the executors may take to answer. Raises `ClusterError`.
     """
     spark = optional_package("pyspark.sql", extra="spark", purpose="the Spark engine")
-    active = spark.SparkSession.getActiveSession()
+    active = _active(spark.SparkSession)
     if active is not None:
         check_executors(active, patience)
         yield active
@@ -56,8 +56,18 @@ def spark_session(
         check_executors(started, patience)
         yield started
     finally:
-        with cluster_errors("stopping Spark"):
+        with suppress(ClusterError), cluster_errors("stopping Spark"):
             started.stop()
+
+
+def _active(sessions: type[SparkSession]) -> SparkSession | None:
+    """The session of this thread, or the one that another thread of the process began."""
+    from pyspark import SparkContext
+
+    active = sessions.getActiveSession()
+    if active is None and SparkContext._active_spark_context is not None:
+        return sessions.builder.getOrCreate()
+    return active
 
 
 def check_executors(session: SparkSession, patience: float) -> None:
