@@ -37,7 +37,7 @@ def worker(engine: str, master: str, folder: Path, series: Path, tables: list[Pa
     command = [sys.executable, "-m", "benchmarks.spark_worker", engine, master]
     command += [str(path) for path in (folder, series, *tables)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    result: Row = json.loads(done.stdout)
+    result: Row = json.loads(done.stdout.splitlines()[-1])  # Java may have said something before
     return result
 
 

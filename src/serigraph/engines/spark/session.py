@@ -132,7 +132,8 @@ def _defaults(settings: Mapping[str, str], has_web_page: bool) -> dict[str, str]
         "spark.driver.memory": f"{_driver_memory()}m",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_quiet(shown)}",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+        # A limit in bytes makes Spark size up the whole batch for every row: quadratic in lists.
+        "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
         "spark.sql.session.timeZone": "UTC",
     }
     if cores is None:
