@@ -41,9 +41,10 @@ class TablesOnDisk(Mapping[str, pl.DataFrame]):
 
     def __getitem__(self, name: str) -> pl.DataFrame:
         path = self._paths[name]
+        parts = sorted(path.iterdir()) if path.is_dir() else [path]
         if path.suffix == ".parquet":
-            return pl.read_parquet(path)
-        return pl.read_csv(sorted(path.iterdir()) if path.is_dir() else path)
+            return pl.concat([pl.read_parquet(part, glob=False) for part in parts])
+        return pl.concat([pl.read_csv(part, glob=False, infer_schema=False) for part in parts])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._paths)

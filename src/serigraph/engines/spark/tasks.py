@@ -266,7 +266,7 @@ class WritePiece:
 
     def _written(self, piece: Piece, number: int, first: int) -> list[File]:
         def draft(name: str) -> pl.DataFrame:
-            return pl.read_parquet(self.drafts / f"{piece.draft}-{name}")
+            return pl.read_parquet(self.drafts / f"{piece.draft}-{name}", glob=False)
 
         groups, values = draft(GROUPS), draft(VALUES)
         contents = {
