@@ -367,7 +367,12 @@ def _sent(
         groups = people.select("node", "slot", f.explode("past").alias("was"))
         groups = groups.select("node", "slot", "was.release", "was.group").distinct()
         past = groups.join(compositions, ["release", "group"])
-        past = past.withColumn("is_person", f.lit(False))
+        # Spark's Arrow writer takes quadratic time over long runs of lists that are null.
+        lists = {
+            name: f.array().cast(people.schema[name].dataType)
+            for name in ("past", "held", "values")
+        }
+        past = past.withColumns({"is_person": f.lit(False), **lists})
         sent = sent.unionByName(past, allowMissingColumns=True)
     return sent.repartitionById(len(nodes), "slot")
 
