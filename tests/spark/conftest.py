@@ -22,6 +22,9 @@ CLUSTER = "cluster"
 SMALL = {
     "spark.driver.memory": "1g",
     "spark.executor.memory": "700m",
+    # Of two workers with two cores each, so that a second application finds room beside this one.
+    "spark.executor.cores": "1",
+    "spark.cores.max": "2",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "4",
@@ -30,7 +33,7 @@ SMALL = {
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A master with two workers of one core, on loopback."""
+    """A master with two workers of two cores, on loopback."""
     with standalone_cluster(tmp_path_factory.mktemp("cluster")) as started:
         yield started
 

@@ -41,7 +41,7 @@ class Cluster:
 
     def _start_worker(self) -> subprocess.Popen[bytes]:
         name = f"worker-{len(self.processes)}"
-        options = ["--cores", "1", "--memory", "1g", "--work-dir", str(self.folder / name)]
+        options = ["--cores", "2", "--memory", "2g", "--work-dir", str(self.folder / name)]
         worker = self._start(name, _WORKER, *options, self.url)
         self._said(name, r"Successfully registered with master")
         return worker
