@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help demo test check bench bench-compare bench-grouping peers reproduce lock clean
+.PHONY: help demo test check bench bench-compare bench-grouping bench-spark peers reproduce lock clean
 
 help:
 	@echo "make demo            a clinic of 40,000 people publishes ten releases"
@@ -14,6 +14,7 @@ help:
 	@echo "make peers           other programs for make bench to run, installed apart"
 	@echo "make bench-compare   the last two runs of it beside each other"
 	@echo "make bench-grouping  group sizes and precision on several data sets"
+	@echo "make bench-spark     Spark beside the local engine: time and traffic at 1M, 3M, 10M people"
 	@echo "make reproduce       the paper's study and what goes beyond it"
 	@echo "make lock            pin the newest versions that the ranges allow"
 
@@ -47,6 +48,11 @@ bench-compare: $(READY)
 
 bench-grouping: $(READY)
 	$(BIN)/python -m benchmarks.grouping
+
+# Other sizes: make bench-spark PEOPLE="100000 300000"
+PEOPLE ?= 1000000 3000000 10000000
+bench-spark: $(READY)
+	$(BIN)/python -m benchmarks.spark --people $(PEOPLE)
 
 reproduce: $(READY)
 	$(BIN)/serigraph reproduce --out study

@@ -11,7 +11,6 @@ serigraph.audit("clinic")                    # all probabilities recomputed, fil
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +18,11 @@ from serigraph._version import __version__
 
 if TYPE_CHECKING:
     from serigraph.auditing import audit
+    from serigraph.engines import export
     from serigraph.ledger import Series
     from serigraph.planning import plan
-    from serigraph.publishing import begin as init
     from serigraph.publishing import history, status
+    from serigraph.publishing.begin import begin as init
     from serigraph.reporting import publish_with_report as publish
     from serigraph.reporting import report_series as report
     from serigraph.reporting import verify_certificate as verify
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "Series": ("serigraph.ledger", "Series"),
     "audit": ("serigraph.auditing", "audit"),
+    "export": ("serigraph.engines", "export"),
     "evaluate": ("serigraph.utility", "evaluate"),
     "init": ("serigraph.publishing", "begin"),
     "plan": ("serigraph.planning", "plan"),
@@ -41,15 +42,6 @@ _WHERE = {
     "status": ("serigraph.publishing", "status"),
     "history": ("serigraph.publishing", "history"),
 }
-
-
-def export(series: str | os.PathLike[str], folder: str | os.PathLike[str]) -> None:
-    """Write the ledger of a series as Parquet, by the published contract."""
-    from pathlib import Path
-
-    from serigraph.ledger import Series
-
-    Series.open(Path(series)).export(Path(folder))
 
 
 def __getattr__(name: str) -> Any:

@@ -17,6 +17,11 @@
     │   ├── SeriesBusy          another process is publishing
     │   └── LedgerDamaged       a part of the ledger was changed or is missing
     ├── StorageError            the disk is full or cannot be written                     exit 7
+    ├── ClusterError            Spark cannot do the work                                  exit 8
+    │   ├── JavaNotFound        no Java runtime that Spark runs on
+    │   ├── ClusterUnreachable  no master at this address, or no executor came
+    │   ├── ExecutorUnfit       an executor lacks serigraph, or has another version of it
+    │   └── ClusterFailed       the cluster was lost, or a task failed again and again
     └── ImpossibleState         a check that no input should be able to fail: a bug       exit 70
 
 An error says what is wrong, where, and what to do, and it never holds a person's id or value.
@@ -120,6 +125,28 @@ class StorageError(SerigraphError):
     """The disk is full or cannot be written."""
 
     exit_code = 7
+
+
+class ClusterError(SerigraphError):
+    """Spark cannot do the work; nothing was published and nothing has changed."""
+
+    exit_code = 8
+
+
+class JavaNotFound(ClusterError):
+    """Spark needs a Java runtime; ``problems`` says what was found and does not serve."""
+
+
+class ClusterUnreachable(ClusterError):
+    """There is no master at this address, or it gave no executor in time."""
+
+
+class ExecutorUnfit(ClusterError):
+    """An executor lacks Python, serigraph, or this version of them."""
+
+
+class ClusterFailed(ClusterError):
+    """The cluster was lost in the middle, or a task failed too often."""
 
 
 class ImpossibleState(SerigraphError):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engines.crowded import crowded
 from population.settings import unhurried
-from serigraph.engines.feasibility import losses, overfull
+from serigraph.engines.feasibility import Counts, losses, overfull
 from serigraph.randomness import SeededRandomness
 
 
@@ -34,7 +34,7 @@ def test_as_few_as_possible_and_no_fewer(
     assert all(population.protected[v].name == "c" for v in value.tolist())
     after = population.without(person, value)
     assert (np.bincount(after.held, minlength=1) * target <= people * (1 + 1e-9)).all()
-    lost = losses(population, after)
+    lost = losses(Counts.of(population), Counts.of(after))
     assert lost.values == lost.people == lost.holders.get("c", 0) == len(person)
 
 

@@ -5,8 +5,9 @@ from serigraph.auditing.entry import audit
 from serigraph.auditing.figures import Figures
 from serigraph.auditing.from_releases import Tolerated
 from serigraph.auditing.releases import RELEASES_STAGES, audit_releases
-from serigraph.auditing.result import Audit, Examined, OtherAssumption, ReleaseFigures, WorstCase
+from serigraph.auditing.result import Audit, Examined, ReleaseFigures, WorstCase
 from serigraph.auditing.series import SERIES_STAGES, audit_series
+from serigraph.auditing.tally import OtherAssumption
 
 __all__ = [
     "RELEASES_STAGES",

@@ -20,6 +20,7 @@ from serigraph.ledger.parts import GROUPS, VALUES, read_part
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 from serigraph.tables import ProtectedChoice, read_table
 
+MISSING = "a table of the release is missing"
 _ROWS = "rows"
 
 
@@ -44,9 +45,19 @@ def compare_files(series: Series, release: ReleaseRecord) -> Agreement:
     folder = layout.published(release.label)
     groups = read_part(layout, release, GROUPS)
     values = read_part(layout, release, VALUES).with_columns(pl.col("value").cast(pl.String))
-    form = "bucketised" if _table(folder, "table") is None else "generalised"
-    compare = _bucketised if form == "bucketised" else _generalised
-    differences = compare(folder, release, groups, values)
+    names = published_names(folder)
+    tables = [_read(published_path(folder, name)) for name in names]
+    if not tables:
+        differences = [MISSING]
+    elif len(tables) == 1:
+        shown, kept = shown_compositions(tables[0], release), kept_compositions(groups, values)
+        differences = generalised_differences(compared_compositions(shown, kept))
+    else:
+        shown_sizes, shown_values = shown_groups(*tables)
+        kept_sizes, kept_values = kept_groups(groups, values, release)
+        differences = bucketised_differences(
+            compared_groups(shown_sizes, shown_values, kept_sizes, kept_values, release)
+        )
     return Agreement(
         release=release.number,
         label=release.label,
@@ -56,38 +67,58 @@ def compare_files(series: Series, release: ReleaseRecord) -> Agreement:
     )
 
 
-def _table(folder: Path, name: str) -> pl.DataFrame | None:
-    """A published table, from the Parquet file where there is one."""
-    for path in (folder / f"{name}.parquet", folder / f"{name}.csv"):
-        if path.is_file():
-            return read_table(path)
-    return None
+def published_names(folder: Path) -> tuple[str, ...]:
+    """The tables that a release has: one, or two that groups link; none if one is missing."""
+    for names in (("table",), ("quasi_identifiers", "sensitive")):
+        if all(_candidates(folder, name) for name in names):
+            return names
+    return ()
 
 
-def _generalised(
-    folder: Path, release: ReleaseRecord, groups: pl.DataFrame, values: pl.DataFrame
-) -> list[str]:
-    table = _table(folder, "table")
-    if table is None:
-        return ["the table of the release is missing"]
+def published_path(folder: Path, name: str) -> Path:
+    """A published table, a file or a folder of them: Parquet where there is one."""
+    return _candidates(folder, name)[0]
+
+
+def _candidates(folder: Path, name: str) -> list[Path]:
+    return [path for path in (folder / f"{name}.parquet", folder / f"{name}.csv") if path.exists()]
+
+
+def _read(path: Path) -> pl.DataFrame:
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    return pl.concat([read_table(file) for file in files])
+
+
+def shown_compositions(table: pl.DataFrame, release: ReleaseRecord) -> pl.DataFrame:
+    """How many regions of a generalised table there are of each composition."""
     sensitive = release.policy["sensitive"]["column"]
     regions = [name for name in table.columns if name != sensitive]
     # A row of nulls only would be dropped by no grouping; equal regions get equal numbers.
     numbered = table.with_columns(pl.struct(regions).rank("dense").alias("region"))
     held = _held(numbered["region"], _sets(numbered[sensitive], release), release)
-    shown = _compositions(numbered.group_by("region").len(_ROWS), held, "region")
-    kept = _compositions(
-        groups.select(pl.col("group").alias("region"), pl.col("present").alias(_ROWS)),
-        values.rename({"group": "region"}),
-        "region",
+    return _compositions(numbered.group_by("region").len(_ROWS), held, "region")
+
+
+def kept_compositions(groups: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
+    """How many groups of the ledger there are of each composition."""
+    return _compositions(
+        groups.select("group", pl.col("present").alias(_ROWS)),
+        values.select("group", "value", "count"),
+        "group",
     )
+
+
+def compared_compositions(shown: pl.DataFrame, kept: pl.DataFrame) -> tuple[int, int, int, int]:
+    """Regions, groups, regions that have no such group, and groups that have no such region."""
     only_shown, only_kept = _difference(shown, kept)
+    return int(shown["groups"].sum()), int(kept["groups"].sum()), only_shown, only_kept
+
+
+def generalised_differences(compared: tuple[int, int, int, int]) -> list[str]:
+    regions, groups, only_shown, only_kept = compared
     problems = []
-    if shown["groups"].sum() != kept["groups"].sum():
-        problems.append(
-            f"the table shows {shown['groups'].sum():,} regions, the ledger has "
-            f"{kept['groups'].sum():,} groups"
-        )
+    if regions != groups:
+        problems.append(f"the table shows {regions:,} regions, the ledger has {groups:,} groups")
     if only_shown or only_kept:
         problems.append(
             f"{only_shown:,} regions of the table have a composition that no group of the ledger "
@@ -96,36 +127,61 @@ def _generalised(
     return problems
 
 
-def _bucketised(
-    folder: Path, release: ReleaseRecord, groups: pl.DataFrame, values: pl.DataFrame
-) -> list[str]:
-    members, held = _table(folder, "quasi_identifiers"), _table(folder, "sensitive")
-    if members is None or held is None:
-        return ["one of the two tables of the release is missing"]
-    column = "present" if release.is_presence_known else "size"
-    kept = groups.select(pl.col("group").cast(pl.Int64), pl.col(column).cast(pl.Int64).alias("n"))
-    shown = members.group_by(pl.col(GROUP).cast(pl.Int64).alias("group")).len("n")
-    problems = []
-    wrong_size = _unequal(shown.with_columns(pl.col("n").cast(pl.Int64)), kept, ["group"], "n")
-    if wrong_size:
-        problems.append(f"{wrong_size:,} groups have another size in the tables than in the ledger")
-    classes = set(release.policy["protected"]["classes"])
-    choice = ProtectedChoice.from_json(release.protected_json)
+def shown_groups(members: pl.DataFrame, held: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Size of each group, and how often it holds each value, in a bucketised release."""
+    sizes = members.group_by(pl.col(GROUP).cast(pl.Int64).alias("group")).len("n")
     of_values = held.select(
         pl.col(GROUP).cast(pl.Int64).alias("group"),
         pl.col(VALUE).cast(pl.String).alias("value"),
         pl.col(COUNT).cast(pl.Int64).alias("n"),
     )
-    covered = [each for each in of_values["value"].unique() if choice.covers(each)]
-    wrong = _unequal(
-        of_values.filter(pl.col("value").is_in(covered)),
-        values.filter(~pl.col("value").is_in(list(classes))).select(
+    return sizes.with_columns(pl.col("n").cast(pl.Int64)), of_values
+
+
+def kept_groups(
+    groups: pl.DataFrame, values: pl.DataFrame, release: ReleaseRecord
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The same from the ledger."""
+    n = pl.col(shown_size(release)).cast(pl.Int64).alias("n")
+    return (
+        groups.select(pl.col("group").cast(pl.Int64), n),
+        values.select(
             pl.col("group").cast(pl.Int64), "value", pl.col("count").cast(pl.Int64).alias("n")
         ),
+    )
+
+
+def shown_size(release: ReleaseRecord) -> str:
+    """The column of the ledger that says how many members a bucketised release shows."""
+    return "present" if release.is_presence_known else "size"
+
+
+def compared_groups(
+    shown_sizes: pl.DataFrame,
+    shown_values: pl.DataFrame,
+    kept_sizes: pl.DataFrame,
+    kept_values: pl.DataFrame,
+    release: ReleaseRecord,
+) -> tuple[int, int]:
+    """Groups of another size, and counts of values that differ."""
+    classes = set(release.policy["protected"]["classes"])
+    choice = ProtectedChoice.from_json(release.protected_json)
+    covered = [each for each in shown_values["value"].unique() if choice.covers(each)]
+    wrong = _unequal(
+        shown_values.filter(pl.col("value").is_in(covered)),
+        kept_values.filter(~pl.col("value").is_in(list(classes))),
         ["group", "value"],
         "n",
     )
-    wrong += _classes_out_of_bounds(release, of_values, values)
+    wrong += _classes_out_of_bounds(release, shown_values, kept_values)
+    return _unequal(shown_sizes, kept_sizes, ["group"], "n"), wrong
+
+
+def bucketised_differences(compared: tuple[int, int]) -> list[str]:
+    wrong_size, wrong = compared
+    problems = []
+    if wrong_size:
+        problems.append(f"{wrong_size:,} groups have another size in the tables than in the ledger")
     if wrong:
         problems.append(f"{wrong:,} counts of values differ between the tables and the ledger")
     return problems
@@ -140,9 +196,7 @@ def _classes_out_of_bounds(release: ReleaseRecord, shown: pl.DataFrame, kept: pl
             .group_by("group")
             .agg(pl.col("n").max().alias("least"), pl.col("n").sum().alias("most"))
         )
-        mine = kept.filter(pl.col("value") == name).select(
-            pl.col("group").cast(pl.Int64), pl.col("count").cast(pl.Int64)
-        )
+        mine = kept.filter(pl.col("value") == name).select("group", pl.col("n").alias("count"))
         both = bounds.join(mine, on="group", how="full", coalesce=True)
         fits = pl.col("count").is_between("least", "most").fill_null(False)
         wrong += int(both.select((~fits).sum()).item())

@@ -62,7 +62,7 @@ def evidence_of(series: Series, releases: Sequence[ReleaseRecord]) -> Evidence:
         labels=tuple(release.label for release in known),
         members=tuple(release.members for release in known),
         values=tuple(names.to_list()),
-        thresholds=_thresholds(known, names.to_list()),
+        thresholds=thresholds_of(known, names.to_list()),
         group=group,
         present=present,
         first_group=np.array(first_group, dtype=np.int64),
@@ -80,7 +80,7 @@ def _names(parts: Sequence[pl.DataFrame]) -> pl.Series:
     return pl.concat([part["value"].unique().cast(pl.String) for part in parts]).unique().sort()
 
 
-def _thresholds(releases: Sequence[ReleaseRecord], names: Sequence[str]) -> tuple[Fraction, ...]:
+def thresholds_of(releases: Sequence[ReleaseRecord], names: Sequence[str]) -> tuple[Fraction, ...]:
     """The threshold of each value, as the chained catalog has it, not the policy file."""
     if not releases:
         return ()

@@ -26,7 +26,7 @@ from serigraph.auditing.matching import match, read_regions
 from serigraph.auditing.reading import ReadRelease
 from serigraph.errors import TableError
 from serigraph.policy import Policy
-from serigraph.tables.protection import ProtectedChoice, choose, holdings
+from serigraph.tables.protection import ProtectedChoice, choose, holders_of, holdings
 from serigraph.tables.rows import counted
 
 Tolerated = Literal["overlaps", "missing-people", "empty-regions"]
@@ -151,7 +151,7 @@ def gather_evidence(matched: Sequence[Matched], policy: Policy) -> Evidence:
 
 def first_choice(release: ReadRelease, policy: Policy) -> ProtectedChoice:
     """What the policy protects, counted in the first release."""
-    return choose(policy, release.record_values)
+    return choose(policy, holders_of(release.record_values))
 
 
 @dataclass(frozen=True)

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from serigraph.auditing.agreement import Agreement
-from serigraph.auditing.evidence import (
-    Assumption,
-    Evidence,
-    as_promised,
-    dependent_releases,
-    members_known,
-    presence_known,
-)
-from serigraph.auditing.exact import exposures, histories, probability
-from serigraph.auditing.figures import Figures, Survey, localised, survey
+from serigraph.auditing.evidence import Evidence
+from serigraph.auditing.figures import Figures
+from serigraph.auditing.tally import OtherAssumption, Tally, tally
 from serigraph.records import Exposure
 
 
@@ -31,14 +23,6 @@ class ReleaseFigures:
     people: int
     localised: Figures
     so_far: Figures
-
-
-@dataclass(frozen=True)
-class OtherAssumption:
-    """The figures over all releases under an assumption that the promise does not make."""
-
-    name: str
-    figures: Figures
 
 
 @dataclass(frozen=True)
@@ -93,57 +77,51 @@ def examine(
     notes: tuple[str, ...] = (),
 ) -> Examined:
     """Compute every figure from the evidence."""
-    promised = as_promised(evidence)
-    whole = survey(evidence, promised)
-    cases, pseudonyms = _worst_cases(evidence, promised, whole, worst)
-    others = [presence_known(evidence), dependent_releases(evidence)]
-    if known_members > 0:
-        others.append(members_known(evidence, known_members))
-    audit = Audit(
+    found = tally(evidence, known_members=known_members, worst=worst)
+    return told(
+        found,
         people=len(evidence.ids),
         threshold=threshold,
+        labels=evidence.labels,
+        members=evidence.members,
+        agreement=agreement,
+        notes=notes,
+    )
+
+
+def told(
+    found: Tally,
+    *,
+    people: int,
+    threshold: Fraction,
+    labels: Sequence[str],
+    members: Sequence[int],
+    agreement: tuple[Agreement, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> Examined:
+    """The audit that a tally of everybody comes to; pseudonyms are drawn anew."""
+    key = secrets.token_bytes(32)
+    pseudonyms: dict[str, str | int] = {}
+    cases = []
+    for each in found.worst:
+        pseudonym = hashlib.blake2b(str(each.person).encode(), key=key, digest_size=5).hexdigest()
+        pseudonyms[pseudonym] = each.person
+        cases.append(
+            WorstCase(pseudonym, each.value, each.threshold, each.probability, each.exposures)
+        )
+    audit = Audit(
+        people=people,
+        threshold=threshold,
         releases=tuple(
-            ReleaseFigures(
-                label=label,
-                people=evidence.members[number],
-                localised=localised(evidence, promised, number),
-                so_far=whole.after[number],
+            ReleaseFigures(label, number, localised, so_far)
+            for label, number, localised, so_far in zip(
+                labels, members, found.localised, found.so_far, strict=True
             )
-            for number, label in enumerate(evidence.labels)
         ),
-        over_all=whole.after[-1],
-        assumptions=tuple(
-            OtherAssumption(each.name, survey(evidence, each).after[-1]) for each in others
-        ),
-        worst=cases,
+        over_all=found.so_far[-1],
+        assumptions=found.assumptions,
+        worst=tuple(cases),
         agreement=agreement,
         notes=notes,
     )
     return Examined(audit, pseudonyms)
-
-
-def _worst_cases(
-    evidence: Evidence, assumption: Assumption, whole: Survey, number: int
-) -> tuple[tuple[WorstCase, ...], dict[str, str | int]]:
-    key = secrets.token_bytes(32)
-    is_within = whole.crossing >= evidence.releases
-    order = np.lexsort((-whole.largest, is_within))[:number]
-    order = order[whole.largest[order] > 0]
-    size, count = histories(evidence, assumption, order, whole.largest_value[order])
-    cases, pseudonyms = [], {}
-    for place, person in enumerate(order.tolist()):
-        value = int(whole.largest_value[person])
-        found = exposures(size[place].tolist(), count[place].tolist())
-        identity = evidence.ids[person]
-        pseudonym = hashlib.blake2b(str(identity).encode(), key=key, digest_size=5).hexdigest()
-        pseudonyms[pseudonym] = identity
-        cases.append(
-            WorstCase(
-                pseudonym=pseudonym,
-                value=evidence.values[value],
-                threshold=evidence.thresholds[value],
-                probability=probability(found, assumption.adds),
-                exposures=tuple(found),
-            )
-        )
-    return tuple(cases), pseudonyms

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from serigraph.auditing.agreement import compare_files
 from serigraph.auditing.from_ledger import evidence_of
 from serigraph.auditing.result import Examined, examine
+from serigraph.engines import Engine
 from serigraph.errors import SeriesError
 from serigraph.ledger import Series
 from serigraph.privacy.thresholds import parse_threshold
@@ -21,23 +22,41 @@ def audit_series(
     *,
     known_members: int = 1,
     worst: int = 10,
+    engine: Engine = "local",
+    master: str = "",
+    spark_settings: Mapping[str, str] | None = None,
     progress: Callable[[str], None] = lambda _stage: None,
 ) -> Examined:
     """Recompute every probability of a series from its ledger, and compare its files with it.
 
     ``LedgerDamaged`` if a part or a public file was changed or is missing; whatever else differs
-    between files and ledger is in the audit's ``agreement``.
+    between files and ledger is in the audit's ``agreement``. With ``engine="spark"`` the work is
+    done in the active Spark session, or in one at ``master`` with ``spark_settings``.
     """
     opened = series if isinstance(series, Series) else Series.open(Path(series))
-    progress("checking digests")
-    opened.check()
     releases = opened.releases()
     if not releases:
+        opened.check()
         raise SeriesError(
             "there is nothing to audit: no release is out",
             where=str(opened.path),
             remedy="publish a release first",
         )
+    if engine == "spark":
+        from serigraph.auditing.on_spark import audit_series_on_spark
+        from serigraph.engines.spark.session import spark_session
+
+        with spark_session(master, settings=spark_settings) as session:
+            return audit_series_on_spark(
+                session,
+                opened,
+                releases,
+                known_members=known_members,
+                worst=worst,
+                progress=progress,
+            )
+    progress("checking digests")
+    opened.check()
     progress("comparing files")
     agreement = tuple(compare_files(opened, release) for release in releases)
     progress("reading the ledger")

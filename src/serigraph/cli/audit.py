@@ -10,6 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from serigraph.cli.engine import (
+    EngineName,
+    EngineOption,
+    MasterOption,
+    Place,
+    SettingOption,
+    place,
+)
 from serigraph.cli.output import Json, print_json, say, stages
 from serigraph.errors import GuaranteeExceeded, InputRefused, LedgerDamaged, StorageError
 
@@ -54,16 +62,24 @@ def command(
         Path | None,
         typer.Option(help="Write who the pseudonyms are; keep the file as safe as the data."),
     ] = None,
+    engine: EngineOption = EngineName.LOCAL,
+    master: MasterOption = "",
+    spark_setting: SettingOption = None,
     as_json: Json = False,
 ) -> None:
     """Recompute every probability, of a series or of releases that other tools made.
 
     Ends with 4 if a threshold is exceeded, with 6 if files and ledger disagree.
     """
+    where = place(engine, master, spark_setting)
     if releases:
+        if engine == EngineName.SPARK:
+            raise InputRefused(
+                "releases of other tools are audited on one machine", remedy="leave --engine out"
+            )
         found = _of_releases(paths, policy, raw, registry, tolerate, known_members, worst)
     else:
-        found = _of_series(paths, known_members, worst)
+        found = _of_series(paths, known_members, worst, where)
     if pseudonyms is not None:
         _write_pseudonyms(pseudonyms, found.pseudonyms)
     audit = found.audit
@@ -79,7 +95,7 @@ def command(
         raise typer.Exit(GuaranteeExceeded.exit_code)
 
 
-def _of_series(paths: list[Path], known_members: int, worst: int) -> Examined:
+def _of_series(paths: list[Path], known_members: int, worst: int, where: Place) -> Examined:
     from serigraph.auditing import SERIES_STAGES, audit_series
 
     if len(paths) != 1:
@@ -88,7 +104,9 @@ def _of_series(paths: list[Path], known_members: int, worst: int) -> Examined:
             remedy="give the folder of a series; for releases of other tools add --releases",
         )
     with stages(SERIES_STAGES) as progress:
-        return audit_series(paths[0], known_members=known_members, worst=worst, progress=progress)
+        return audit_series(
+            paths[0], known_members=known_members, worst=worst, progress=progress, **where
+        )
 
 
 def _of_releases(

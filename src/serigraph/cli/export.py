@@ -7,18 +7,22 @@ from typing import Annotated
 
 import typer
 
+from serigraph.cli.engine import EngineName, EngineOption, MasterOption, SettingOption, place
 from serigraph.cli.output import Json, print_json, say
 
 
 def command(
     series: Annotated[Path, typer.Argument(help="Folder of the series.")],
     folder: Annotated[Path, typer.Argument(help="Where to write; new or empty.")],
+    engine: EngineOption = EngineName.LOCAL,
+    master: MasterOption = "",
+    spark_setting: SettingOption = None,
     as_json: Json = False,
 ) -> None:
     """Write the ledger as Parquet, for others to check; it holds ids, so keep it safe."""
-    from serigraph.ledger import Series
+    from serigraph.engines import export
 
-    Series.open(series).export(folder)
+    export(series, folder, **place(engine, master, spark_setting))
     written = sorted(folder.glob("*.parquet"))
     if as_json:
         print_json({"files": written})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from serigraph.cli.engine import EngineName, EngineOption, MasterOption, SettingOption, place
 from serigraph.cli.output import Json, plain, print_json, say, stages
 
 if TYPE_CHECKING:
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def command(
-    table: Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Arrow, DuckDB, ...")],
+    table: Annotated[str, typer.Argument(help="The table: CSV, Parquet, Arrow, DuckDB, ...")],
     series: Annotated[Path, typer.Option(help="Folder of the series.")],
     registry: Annotated[
-        Path | None, typer.Option(help="The population list, if there is one.")
+        str | None, typer.Option(help="The population list, if there is one.")
     ] = None,
     label: Annotated[str, typer.Option(help="Name of the release; else the file's name.")] = "",
     query: Annotated[str, typer.Option(help="SQL, if the table is a DuckDB database.")] = "",
@@ -28,6 +29,9 @@ def command(
     wait: Annotated[
         float, typer.Option(help="Seconds to wait for another publisher to finish.")
     ] = 0.0,
+    engine: EngineOption = EngineName.LOCAL,
+    master: MasterOption = "",
+    spark_setting: SettingOption = None,
     as_json: Json = False,
 ) -> None:
     """Publish a table as the next release of a series."""
@@ -44,6 +48,7 @@ def command(
             allow_suppression=allow_suppression,
             wait=wait,
             progress=progress,
+            **place(engine, master, spark_setting),
         )
     if as_json:
         record = release.record

@@ -1,6 +1,7 @@
 """Engines: the same algorithm on one machine or on many."""
 
+from serigraph.engines.exporting import export
 from serigraph.engines.local import make_release
-from serigraph.engines.plan import Form, Made, Plan, Progress, silently
+from serigraph.engines.plan import Engine, Form, Made, Plan, Progress, silently
 
-__all__ = ["Form", "Made", "Plan", "Progress", "make_release", "silently"]
+__all__ = ["Engine", "Form", "Made", "Plan", "Progress", "export", "make_release", "silently"]

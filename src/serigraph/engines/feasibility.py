@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.errors import Infeasible
-from serigraph.population import Population
+from serigraph.population import Population, ProtectedValue
 from serigraph.randomness import Randomness, shuffled
 
 
@@ -21,6 +21,27 @@ class Losses:
     values: int  # of people, that are in the table and not in the release
     people: int  # who have no record for that
     holders: dict[str, int]  # protected value -> people who are not published as its holders
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The people of a release in counts."""
+
+    protected: tuple[ProtectedValue, ...]
+    holders: NDArray[np.int64]  # of each protected value
+    people: int
+    present: int
+    values: int  # of people, that the release would show
+
+    @staticmethod
+    def of(population: Population) -> Counts:
+        return Counts(
+            protected=population.protected,
+            holders=np.bincount(population.held, minlength=len(population.protected)),
+            people=population.size,
+            present=int(population.present.sum()),
+            values=int(population.values.list.len().sum()),
+        )
 
 
 def overfull(
@@ -36,12 +57,9 @@ def overfull(
     person = np.repeat(np.arange(population.size), np.diff(population.held_start))
     persons: list[NDArray[np.int64]] = []
     values: list[NDArray[np.int32]] = []
-    found = np.flatnonzero(holders * base > people * (1 + 1e-12)).tolist()
-    classes = [value for value in found if population.protected[value].stands_for]
-    for value in classes[:1] or found:
-        excess = np.ceil(holders[value] - people / base[value] - 1e-9)
+    for value, excess in excess_holders(population.protected, holders, base, people).items():
         holding = person[population.held == value]
-        chosen = holding[shuffled(len(holding), randomness)[: int(excess)]]
+        chosen = holding[shuffled(len(holding), randomness)[:excess]]
         persons.append(chosen)
         values.append(np.full(len(chosen), value, dtype=np.int32))
     if not persons:
@@ -49,18 +67,33 @@ def overfull(
     return np.concatenate(persons), np.concatenate(values)
 
 
+def excess_holders(
+    protected: Sequence[ProtectedValue],
+    holders: NDArray[np.int64],
+    base: NDArray[np.float64],
+    people: int,
+) -> dict[int, int]:
+    """The values that more people hold than any grouping of ``people`` bears, and how many more;
+    the first class alone, if there is one among them."""
+    found = np.flatnonzero(holders * base > people * (1 + 1e-12)).tolist()
+    classes = [value for value in found if protected[value].stands_for]
+    return {
+        value: int(np.ceil(holders[value] - people / base[value] - 1e-9))
+        for value in classes[:1] or found
+    }
+
+
 def named(population: Population, value: NDArray[np.int32]) -> Counter[str]:
     """How often each protected value is among the pairs."""
     return Counter(population.protected[v].name for v in value.tolist())
 
 
-def losses(before: Population, after: Population) -> Losses:
+def losses(before: Counts, after: Counts) -> Losses:
     """What is no longer published after suppression; people keep no trace of it themselves."""
-    values = len(before.protected)
-    fewer = np.bincount(before.held, minlength=values) - np.bincount(after.held, minlength=values)
+    fewer = before.holders - after.holders
     return Losses(
-        values=_values_shown(before) - _values_shown(after),
-        people=int(before.present.sum() - after.present.sum()),
+        values=before.values - after.values,
+        people=before.present - after.present,
         holders={
             value.name: number
             for value, number in zip(before.protected, fewer.tolist(), strict=True)
@@ -70,9 +103,8 @@ def losses(before: Population, after: Population) -> Losses:
 
 
 def refusal(
-    population: Population,
+    before: Counts,
     base: NDArray[np.float64],
-    people: int,
     suppressed: Mapping[str, int],
     lost: Losses,
     where: str,
@@ -81,9 +113,9 @@ def refusal(
 
     ``suppressed`` counts the pairs that do not fit, by the value or class that is the reason.
     """
-    holders = np.bincount(population.held, minlength=len(base))
+    holders, people = before.holders, before.people
     problems = []
-    for number, value in enumerate(population.protected):
+    for number, value in enumerate(before.protected):
         if value.name not in suppressed:
             continue
         share, allowed = holders[number] / people, 1 / base[number]
@@ -100,7 +132,7 @@ def refusal(
     shown = problems[:20]
     if len(problems) > len(shown):
         shown.append(f"and {len(problems) - len(shown):,} more values")
-    is_all = lost.people == int(population.present.sum())
+    is_all = lost.people == before.present
     allowing = (
         "suppression would leave nobody to publish"
         if is_all
@@ -115,7 +147,3 @@ def refusal(
         f"the policy, add a registry, protect fewer values{'; ' if is_all else ', or '}{allowing}",
         problems=shown,
     )
-
-
-def _values_shown(population: Population) -> int:
-    return int(population.values.list.len().sum())

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.engines.feasibility import losses, named, overfull, refusal
+from serigraph.engines.feasibility import Counts, Losses, losses, named, overfull, refusal
 from serigraph.engines.plan import Made, Plan, Progress, silently
-from serigraph.grouping import Demand, Grouping, excess_pairs, form_groups
-from serigraph.population import History, Population
+from serigraph.grouping import Box, Demand, Grouping, excess_pairs, form_groups
+from serigraph.population import History, Population, ProtectedValue
 from serigraph.randomness import Randomness, shuffled
 from serigraph.recoding import bucketised, generalised, normalised_widths
 from serigraph.verification import Proposal, verify
+
+Pairs = tuple[NDArray[np.int64], NDArray[np.int32]]  # a person and a protected value each
 
 
 def make_release(
@@ -32,13 +35,9 @@ def make_release(
         history = history.subset(population.present)
         population = population.subset(population.present)
     progress("forming groups")
-    demand = Demand(
-        rules=tuple(plan.strategy.rule(value.threshold) for value in population.protected),
-        minimum_size=plan.minimum_size,
-        interleave=plan.form == "bucketised",
-    )
+    demand = demand_of(population.protected, plan)
     base = demand.base_targets(population)
-    before = population
+    before = Counts.of(population)
     suppressed: Counter[str] = Counter()
     while True:
         # Where presence is known, whoever loses its record hides the others no more: a value that
@@ -52,16 +51,82 @@ def make_release(
     if plan.is_presence_known and demand.interleave:
         history = history.subset(population.present)
         population = population.subset(population.present)
-    grouping, (person, value) = _formed(population, history, demand, plan, randomness)
+    grouping, excess = formed(population, history, demand, plan, randomness)
+    population, given_up = without_excess(population, history, demand, plan, grouping, excess)
+    suppressed.update(given_up)
+    lost = losses(before, Counts.of(population))
+    if suppressed and (not plan.allows_suppression or not population.present.any()):
+        raise refusal(before, base, suppressed, lost, where)
+    return finished(population, history, demand, plan, grouping, lost, randomness, progress)
+
+
+def demand_of(protected: Sequence[ProtectedValue], plan: Plan) -> Demand:
+    """What the plan asks of every group."""
+    return Demand(
+        rules=tuple(plan.strategy.rule(value.threshold) for value in protected),
+        minimum_size=plan.minimum_size,
+        interleave=plan.form == "bucketised",
+    )
+
+
+def formed(
+    population: Population,
+    history: History,
+    demand: Demand,
+    plan: Plan,
+    randomness: Randomness,
+    box: Box | None = None,
+) -> tuple[Grouping, Pairs]:
+    """Groups, and the pairs in them that somebody cannot bear.
+
+    While the strategy asks the same of everybody, groups are formed without looking at the past,
+    which is faster; if that was too bold, because an earlier release followed another plan, they
+    are formed again.
+    """
+    weight = _weight(population, plan)
+    keys = randomness.keys(population.size)
+    past = [history]
+    if plan.strategy.asks_the_same_of_everybody(len(history.groups)):
+        past = [History.none(population.size), history]
+    for known in past:
+        grouping = form_groups(population, known, demand, plan.method, weight, keys, box)
+        excess = excess_pairs(population, history, demand, weight, grouping.group)
+        if len(excess[0]) == 0:
+            break
+    return grouping, excess
+
+
+def without_excess(
+    population: Population,
+    history: History,
+    demand: Demand,
+    plan: Plan,
+    grouping: Grouping,
+    excess: Pairs,
+) -> tuple[Population, Counter[str]]:
+    """The population without the pairs that somebody cannot bear, and how many there were."""
+    suppressed: Counter[str] = Counter()
+    person, value = excess
     while len(person):
         suppressed.update(named(population, value))
         population = population.without(person, value)
         person, value = excess_pairs(
             population, history, demand, _weight(population, plan), grouping.group
         )
-    lost = losses(before, population)
-    if suppressed and (not plan.allows_suppression or not population.present.any()):
-        raise refusal(before, base, before.size, suppressed, lost, where)
+    return population, suppressed
+
+
+def finished(
+    population: Population,
+    history: History,
+    demand: Demand,
+    plan: Plan,
+    grouping: Grouping,
+    lost: Losses,
+    randomness: Randomness,
+    progress: Progress = silently,
+) -> Made:
+    """Verify groups that nobody has to be taken out of any more, and recode their people."""
     grouping = _relabelled(grouping, randomness)
     progress("verifying")
     proof = verify(
@@ -70,7 +135,7 @@ def make_release(
         Proposal(grouping.group, grouping.low, grouping.high),
         presence_known=plan.is_presence_known,
         minimum_size=plan.minimum_size,
-        where=where,
+        where=f"release {plan.label}",
     )
     progress("recoding")
     shown = _published_numbers(population, grouping)
@@ -93,32 +158,6 @@ def make_release(
             for domain, width in zip(population.domains, widths, strict=True)
         },
     )
-
-
-def _formed(
-    population: Population,
-    history: History,
-    demand: Demand,
-    plan: Plan,
-    randomness: Randomness,
-) -> tuple[Grouping, tuple[NDArray[np.int64], NDArray[np.int32]]]:
-    """Groups, and the pairs in them that somebody cannot bear.
-
-    While the strategy asks the same of everybody, groups are formed without looking at the past,
-    which is faster; if that was too bold, because an earlier release followed another plan, they
-    are formed again.
-    """
-    weight = _weight(population, plan)
-    keys = randomness.keys(population.size)
-    past = [history]
-    if plan.strategy.asks_the_same_of_everybody(len(history.groups)):
-        past = [History.none(population.size), history]
-    for known in past:
-        grouping = form_groups(population, known, demand, plan.method, weight, keys)
-        excess = excess_pairs(population, history, demand, weight, grouping.group)
-        if len(excess[0]) == 0:
-            break
-    return grouping, excess
 
 
 def _weight(population: Population, plan: Plan) -> NDArray[np.uint8]:

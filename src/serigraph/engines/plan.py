@@ -15,6 +15,7 @@ from serigraph.privacy.strategies import Strategy
 
 Progress = Callable[[str], None]
 Form = Literal["generalised", "bucketised"]
+Engine = Literal["local", "spark"]
 
 
 def silently(_stage: str) -> None:

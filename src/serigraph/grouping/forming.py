@@ -8,6 +8,7 @@ the width of their boxes and by counts of values; who in a cell holds what plays
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,9 +19,10 @@ from serigraph.grouping import kernels
 from serigraph.grouping.districts import Districts, districts, in_threads
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import Demand, facts, scratch
-from serigraph.population import History, Population
+from serigraph.population import Domain, History, Population
 
 Method = Literal["top-down", "bottom-up"]
+Box = tuple[Sequence[int], Sequence[int]]  # the lowest and the highest code of each column
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,15 @@ def form_groups(
     method: Method,
     weight: NDArray[np.uint8],
     key: NDArray[np.uint64],
+    box: Box | None = None,
 ) -> Grouping:
     """Propose groups for everybody. Groups that no way was found to make valid are among them:
-    ``excess_pairs`` names what is wrong with them."""
+    ``excess_pairs`` names what is wrong with them. No group reaches beyond the ``box`` that these
+    people have for themselves, where they are not everybody."""
     f = facts(population, history, demand, weight, key)
     single = len(f.held) == 0 or int(np.diff(f.held_start).max()) <= 1
     simple = f.past.shape[1] == 0 and (single or not demand.interleave)
-    drawn = districts(f, _whole(population), simple)
+    drawn = districts(f, _whole(population, box), simple)
     form = _interleaved if demand.interleave else _boxed
     grouping = form(drawn, method, simple)
     group = np.empty(population.size, dtype=np.int64)
@@ -76,11 +80,15 @@ def excess_pairs(
     return holder[excess], population.held[excess]
 
 
-def _whole(population: Population) -> NDArray[np.int64]:
+def _whole(population: Population, box: Box | None) -> NDArray[np.int64]:
     """Everybody as one cell."""
-    columns = len(population.domains)
-    ends = [max(domain.size - 1, 0) for domain in population.domains]
-    return np.array([0, population.size, 0, 0, *[0] * columns, *ends], dtype=np.int64)
+    low, high = box or whole_box(population.domains)
+    return np.array([0, population.size, 0, 0, *low, *high], dtype=np.int64)
+
+
+def whole_box(domains: Sequence[Domain]) -> Box:
+    """The box that holds every code of every column."""
+    return [0] * len(domains), [max(domain.size - 1, 0) for domain in domains]
 
 
 def _boxed(drawn: Districts, method: Method, simple: bool) -> Grouping:

@@ -7,6 +7,8 @@ from serigraph.ledger.release import (
     PastExposure,
     ReleaseDraft,
     ReleaseRecord,
+    WrittenFile,
+    WrittenParts,
     check_label,
 )
 from serigraph.ledger.series import Series
@@ -22,6 +24,8 @@ __all__ = [
     "ReleaseRecord",
     "Series",
     "Writer",
+    "WrittenFile",
+    "WrittenParts",
     "check_label",
     "id_type_of",
     "storage_errors",

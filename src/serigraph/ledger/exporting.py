@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,11 +46,17 @@ SCHEMAS: dict[str, pl.Schema] = {
 
 
 def export_ledger(layout: Layout, releases: tuple[ReleaseRecord, ...], folder: Path) -> None:
-    """Write the four files into a folder that is new or empty.
+    """Write the four files into a folder that is new or empty."""
+    with exporting(folder) as unfinished:
+        people = read_people(layout, releases).with_columns(pl.col("id").cast(pl.String))
+        for name, schema in SCHEMAS.items():
+            _write(unfinished / name, schema, _frames(layout, releases, people, name))
 
-    They are staged below the folder and moved up when all are complete, ``releases.parquet`` last:
-    where it is, the export is whole.
-    """
+
+@contextmanager
+def exporting(folder: Path) -> Iterator[Path]:
+    """A place below the folder for all four, which are moved up when all are complete,
+    ``releases.parquet`` last: where it is, the export is whole."""
     unfinished = folder / UNFINISHED
     with storage_errors(folder):
         if os.path.lexists(folder) and not _is_free(folder):
@@ -62,14 +69,21 @@ def export_ledger(layout: Layout, releases: tuple[ReleaseRecord, ...], folder: P
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir()
         try:
-            people = read_people(layout, releases).with_columns(pl.col("id").cast(pl.String))
-            for name, schema in SCHEMAS.items():
-                _write(unfinished / name, schema, _frames(layout, releases, people, name))
+            yield unfinished
             for name in SCHEMAS:
                 os.replace(unfinished / name, folder / name)
             sync(folder)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def write_releases(path: Path, releases: tuple[ReleaseRecord, ...]) -> None:
+    """Write ``releases.parquet`` alone."""
+    rows = (
+        _release_row(release).with_columns(pl.lit(release.number).alias("release"))
+        for release in releases
+    )
+    _write(path, SCHEMAS[RELEASES], rows)
 
 
 def _frames(
@@ -82,7 +96,7 @@ def _frames(
         )
 
 
-def _release_row(_: Layout, release: ReleaseRecord, __: pl.DataFrame) -> pl.DataFrame:
+def _release_row(release: ReleaseRecord) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "label": release.label,
@@ -100,7 +114,7 @@ def _members(layout: Layout, release: ReleaseRecord, people: pl.DataFrame) -> pl
 
 
 _READERS: dict[str, Callable[[Layout, ReleaseRecord, pl.DataFrame], pl.DataFrame]] = {
-    RELEASES: _release_row,
+    RELEASES: lambda _, release, __: _release_row(release),
     MEMBERS: _members,
     GROUPS: lambda layout, release, _: read_part(layout, release, GROUPS),
     VALUES: lambda layout, release, _: read_part(layout, release, VALUES),

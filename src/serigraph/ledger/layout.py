@@ -44,6 +44,10 @@ class Layout:
         """The public files of a release that is not out yet."""
         return self.staging / f"{number:04d}"
 
+    def drafts(self, number: int) -> Path:
+        """What several machines write for a release, before it is known which of it counts."""
+        return self.staging / f"{number:04d}-drafts"
+
     def published(self, label: str) -> Path:
         """The public files of a release that is out."""
         return self.releases / label

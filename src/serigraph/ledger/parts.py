@@ -1,13 +1,17 @@
-"""The four Parquet files of a release: who was in which group, and what each group held.
+"""The Parquet files of a release: who was in which group, and what each group held.
 
-They are written once and never changed. Encodings are chosen for size: ascending numbers as
-differences, everything compressed, no statistics (nobody reads a part in pieces).
+There are four kinds. A release that was made on one machine has one file of each; one that was made
+on many has several, numbered (``members-00000.parquet``), whose rows follow each other as one
+file's would. They are written once and never changed. Encodings are chosen for size: ascending
+numbers as differences, everything compressed, no statistics (nobody reads a part in pieces).
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,8 +23,9 @@ from serigraph.ledger.release import IdType, ReleaseRecord
 from serigraph.ledger.storage import RESTORE, digest_of, storage_errors
 from serigraph.population import Proof, order_by
 
+_ENDING = ".parquet"
 PEOPLE, MEMBERS, GROUPS, VALUES = (
-    f"{name}.parquet" for name in ("people", "members", "groups", "values")
+    f"{name}{_ENDING}" for name in ("people", "members", "groups", "values")
 )
 
 _ID_TYPES: dict[pl.DataType, IdType] = {pl.Int64(): "integer", pl.String(): "text"}
@@ -55,51 +60,100 @@ def encode_parts(proof: Proof, people: pl.DataFrame) -> tuple[dict[str, bytes], 
     ``people`` are those of all releases before, as ``read_people`` gives them. New people get the
     numbers that follow, in the order of their ids.
     """
-    _check_shape(proof)
-    id_type = id_type_of(proof.ids)
+    check_shape(proof)
     number = numbers_of(proof.ids, people)
     is_new = number < 0
     newcomers = int(is_new.sum())
     number[is_new] = np.arange(people.height, people.height + newcomers)
     by_number = order_by(number)
-    values = pl.DataFrame(
-        {"group": proof.value_group, "value": proof.value_name, "count": proof.value_count},
-        schema_overrides={"group": pl.UInt32, "count": pl.UInt32},
-    ).sort("group", "value")
     parts = {
-        PEOPLE: _encode(
-            {"id": proof.ids.filter(pl.Series(is_new))}, {"id": _ID_ENCODINGS[id_type]}
+        PEOPLE: encode_people(proof.ids.filter(pl.Series(is_new))),
+        MEMBERS: encode_members(
+            number[by_number], proof.group[by_number], proof.present[by_number]
         ),
-        MEMBERS: _encode(
-            {
-                "person": pl.Series(number[by_number], dtype=pl.UInt32),
-                "group": pl.Series(proof.group[by_number], dtype=pl.UInt32),
-                "present": pl.Series(proof.present[by_number], dtype=pl.Boolean),
-            },
-            {"person": "DELTA_BINARY_PACKED", "group": "DELTA_BINARY_PACKED"},
-        ),
-        GROUPS: _encode(
-            {
-                "group": pl.Series(np.arange(len(proof.size)), dtype=pl.UInt32),
-                "size": pl.Series(proof.size, dtype=pl.UInt32),
-                "present": pl.Series(proof.present_size, dtype=pl.UInt32),
-            },
-            {"group": "DELTA_BINARY_PACKED"},
-        ),
-        VALUES: _encode(values.to_dict(), {"group": "DELTA_BINARY_PACKED"}),
+        GROUPS: encode_groups(np.arange(len(proof.size)), proof.size, proof.present_size),
+        VALUES: encode_values(proof.value_group, proof.value_name, proof.value_count),
     }
     return parts, newcomers
 
 
+def encode_people(ids: pl.Series) -> bytes:
+    """People that are new to the ledger, in the order of their numbers."""
+    return _encode({"id": ids}, {"id": _ID_ENCODINGS[id_type_of(ids)]})
+
+
+def encode_members(
+    person: NDArray[np.int64], group: NDArray[Any], present: NDArray[np.bool_]
+) -> bytes:
+    """Members by number, ascending."""
+    return _encode(
+        {
+            "person": pl.Series(person, dtype=pl.UInt32),
+            "group": pl.Series(group, dtype=pl.UInt32),
+            "present": pl.Series(present, dtype=pl.Boolean),
+        },
+        {"person": "DELTA_BINARY_PACKED", "group": "DELTA_BINARY_PACKED"},
+    )
+
+
+def encode_groups(
+    group: NDArray[np.int64], size: NDArray[np.int64], present: NDArray[np.int64]
+) -> bytes:
+    """Groups by number, ascending, with their people and those of them that have a record."""
+    return _encode(
+        {
+            "group": pl.Series(group, dtype=pl.UInt32),
+            "size": pl.Series(size, dtype=pl.UInt32),
+            "present": pl.Series(present, dtype=pl.UInt32),
+        },
+        {"group": "DELTA_BINARY_PACKED"},
+    )
+
+
+def encode_values(group: NDArray[Any], value: pl.Series, count: NDArray[np.int64]) -> bytes:
+    """What groups hold, in any order."""
+    values = pl.DataFrame(
+        {"group": group, "value": value, "count": count},
+        schema_overrides={"group": pl.UInt32, "count": pl.UInt32},
+    ).sort("group", "value")
+    return _encode(values.to_dict(), {"group": "DELTA_BINARY_PACKED"})
+
+
+def numbered(part: str, number: int) -> str:
+    """The name of one of several files of a kind.
+
+    >>> numbered(MEMBERS, 12)
+    'members-00012.parquet'
+    """
+    return f"{part.removesuffix(_ENDING)}-{number:05d}{_ENDING}"
+
+
+def files_of(release: ReleaseRecord, part: str) -> list[str]:
+    """The names of all files of a kind that a release has, in the order of their rows."""
+    several = f"{part.removesuffix(_ENDING)}-"
+    return sorted(
+        file.name
+        for file in release.parts
+        if file.name == part or (file.name.startswith(several) and file.name.endswith(_ENDING))
+    )
+
+
 def read_part(layout: Layout, release: ReleaseRecord, part: str) -> pl.DataFrame:
-    """One part, or ``LedgerDamaged`` if it is not, byte for byte, what was committed."""
-    path = layout.parts(release.number) / part
+    """One kind of part, or ``LedgerDamaged`` if it is not, byte for byte, what was committed."""
+    folder = layout.parts(release.number)
+    digests = {file.name: file.sha256 for file in release.parts}
+    # A part that the catalog does not name was taken out of it.
+    names = files_of(release, part) or [part]
+    return pl.concat([_read_file(layout, folder / name, digests.get(name)) for name in names])
+
+
+def _read_file(layout: Layout, path: Path, sha256: str | None) -> pl.DataFrame:
     where = layout.name_of(path)
     with storage_errors(path):
         if not path.is_file():
             raise LedgerDamaged("a part of the ledger is missing", where=where, remedy=RESTORE)
         content = path.read_bytes()
-    if digest_of(content) not in (known.sha256 for known in release.parts if known.name == part):
+    if digest_of(content) != sha256:
         raise LedgerDamaged("a part of the ledger was changed", where=where, remedy=RESTORE)
     return pl.read_parquet(io.BytesIO(content))
 
@@ -138,7 +192,7 @@ def _encode(columns: Mapping[str, pl.Series], encodings: Mapping[str, str]) -> b
     return buffer.getvalue()
 
 
-def _check_shape(proof: Proof) -> None:
+def check_shape(proof: Proof) -> None:
     """A ledger whose groups do not add up would charge people wrongly for ever after."""
     ids, groups = proof.ids, len(proof.size)
     is_sound = (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +15,7 @@ from serigraph.errors import LedgerDamaged, SeriesBusy, SeriesError, StorageErro
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.layout import UNCOMMITTED, Layout
 from serigraph.ledger.release import ReleaseRecord
-from serigraph.ledger.storage import check_digests, storage_errors, sync
+from serigraph.ledger.storage import Recorded, check_digests, compare_in_turn, storage_errors, sync
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +55,27 @@ def refuse_strangers(layout: Layout, found: Traces, releases: tuple[ReleaseRecor
         )
 
 
-def check_parts(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> None:
+Comparing = Callable[[list[Recorded]], None]
+
+
+def check_parts(
+    layout: Layout, releases: tuple[ReleaseRecord, ...], compare: Comparing = compare_in_turn
+) -> None:
     """Compare all parts of the ledger with their digests."""
-    for release in releases:
-        folder = layout.parts(release.number)
-        check_digests(folder, release.parts, shown_as=layout.name_of(folder))
+    folders = [(layout.parts(release.number), release.parts) for release in releases]
+    compare([(folder, parts, layout.name_of(folder)) for folder, parts in folders])
 
 
-def check_files(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> None:
+def check_files(
+    layout: Layout, releases: tuple[ReleaseRecord, ...], compare: Comparing = compare_in_turn
+) -> None:
     """Compare all public files of the releases that are out with their digests."""
-    for release in releases:
-        folder = layout.published(release.label)
-        if release.is_published:
-            check_digests(folder, release.files, shown_as=layout.name_of(folder))
+    folders = [
+        (layout.published(release.label), release.files)
+        for release in releases
+        if release.is_published
+    ]
+    compare([(folder, files, layout.name_of(folder)) for folder, files in folders])
 
 
 def finish_publication(layout: Layout, catalog: Catalog) -> bool:
@@ -99,9 +109,13 @@ def sweep(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> None:
                 # Moved as a whole first: a half-removed folder could lose its marker and look
                 # like one that was committed.
                 os.replace(folder, layout.staging / f"swept-{folder.name}")
-        for leftover in layout.staging.iterdir():
+        for leftover in sorted(layout.staging.iterdir()):
             if leftover.is_dir():
-                shutil.rmtree(leftover)
+                # Tasks that outlive a killed driver find their folder gone, and cannot fill it
+                # again while it is removed.
+                gone = layout.staging / f"swept-{secrets.token_hex(8)}"
+                os.replace(leftover, gone)
+                shutil.rmtree(gone)
             else:
                 leftover.unlink()
 

@@ -8,7 +8,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal
+
+import polars as pl
 
 from serigraph.errors import ImpossibleState, InputRefused
 from serigraph.ledger.storage import FileDigest
@@ -72,6 +75,26 @@ class ReleaseDraft:
     @property
     def published_at_utc(self) -> str:
         return self.published_at.astimezone(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A part that lies elsewhere, complete, and what it will be called in the ledger."""
+
+    name: str
+    path: Path
+    sha256: str
+
+
+@dataclass(frozen=True)
+class WrittenParts:
+    """The parts of a release whose pieces were proved one by one, each by the verifier."""
+
+    files: tuple[WrittenFile, ...]
+    ids: pl.Series  # empty: only its type counts
+    newcomers: int
+    members: int
+    groups: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from serigraph.ledger.layout import RESERVED, Layout
 from serigraph.ledger.parts import read_people
 from serigraph.ledger.recall import recall_exposures, recall_history, recall_names
 from serigraph.ledger.recovery import (
+    Comparing,
     check_files,
     check_parts,
     make_folders,
@@ -36,7 +37,13 @@ from serigraph.ledger.recovery import (
     traces,
 )
 from serigraph.ledger.release import PastExposure, ReleaseRecord
-from serigraph.ledger.storage import storage_errors, sync, sync_tree, write_durably
+from serigraph.ledger.storage import (
+    compare_in_turn,
+    storage_errors,
+    sync,
+    sync_tree,
+    write_durably,
+)
 from serigraph.ledger.writer import Writer, writer_of
 from serigraph.population import History
 
@@ -128,10 +135,10 @@ class Series:
         """
         return recall_exposures(self._layout, self.releases(), person, value)
 
-    def check(self) -> None:
+    def check(self, compare: Comparing = compare_in_turn) -> None:
         """Compare everything with its digest: the catalog's chain, all parts, all public files.
 
-        ``LedgerDamaged`` says which file is missing or changed.
+        ``LedgerDamaged`` says which file is missing or changed. ``compare`` reads the files.
         """
         # Whoever may only read can check all the same.
         with suppress(SeriesBusy, StorageError):
@@ -139,21 +146,21 @@ class Series:
         found = traces(self._layout)
         releases = self.releases()
         refuse_strangers(self._layout, found, releases)
-        check_parts(self._layout, releases)
-        check_files(self._layout, releases)
+        check_parts(self._layout, releases, compare)
+        check_files(self._layout, releases, compare)
 
     def export(self, folder: str | Path) -> None:
         """Write the ledger as Parquet, by the published contract, into a new or empty folder."""
         export_ledger(self._layout, self.releases(), Path(folder).absolute())
 
     @contextmanager
-    def writing(self, wait: float = 0.0) -> Iterator[Writer]:
+    def writing(self, wait: float = 0.0, compare: Comparing = compare_in_turn) -> Iterator[Writer]:
         """Be the one writer; ``SeriesBusy`` if another is at work for longer than ``wait`` seconds.
 
-        The parts of the ledger are checked first. Without a ``commit`` in the block nothing
-        changes, and what was staged is discarded. Errors of the block itself pass through.
+        The parts of the ledger are checked first, by ``compare``. Without a ``commit`` in the block
+        nothing changes, and what was staged is discarded. Errors of the block itself pass through.
         """
-        with writer_of(self._layout, wait) as writer:
+        with writer_of(self._layout, wait, compare) as writer:
             yield writer
 
 

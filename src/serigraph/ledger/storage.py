@@ -97,3 +97,12 @@ def check_digests(folder: Path, digests: tuple[FileDigest, ...], *, shown_as: st
                 raise LedgerDamaged("a file of the series is missing", where=where, remedy=RESTORE)
             if digest_file(path) != expected.sha256:
                 raise LedgerDamaged("a file of the series was changed", where=where, remedy=RESTORE)
+
+
+Recorded = tuple[Path, tuple[FileDigest, ...], str]  # a folder, its files, and how it is shown
+
+
+def compare_in_turn(folders: list[Recorded]) -> None:
+    """Compare folders with their digests, one file after the other."""
+    for folder, digests, shown_as in folders:
+        check_digests(folder, digests, shown_as=shown_as)

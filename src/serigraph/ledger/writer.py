@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import check_id_type, encode_parts, id_type_of, read_people
 from serigraph.ledger.recovery import (
+    Comparing,
     check_parts,
     finish_publication,
     make_folders,
@@ -23,7 +24,14 @@ from serigraph.ledger.recovery import (
     sweep,
     traces,
 )
-from serigraph.ledger.release import ReleaseDraft, ReleaseRecord, as_json, check_label
+from serigraph.ledger.release import (
+    IdType,
+    ReleaseDraft,
+    ReleaseRecord,
+    WrittenParts,
+    as_json,
+    check_label,
+)
 from serigraph.ledger.storage import (
     FileDigest,
     digest_of,
@@ -42,6 +50,7 @@ class Writer:
     def __init__(self, layout: Layout, catalog: Catalog, releases: tuple[ReleaseRecord, ...]):
         self.releases = releases
         self.staging: Path = layout.staged(len(releases) + 1)
+        self.drafts: Path = layout.drafts(len(releases) + 1)
         self._layout = layout
         self._catalog = catalog
         self._is_done = False
@@ -83,13 +92,61 @@ class Writer:
         If this fails before the commit nothing has changed. After it the release stays: a file
         that cannot be moved to its place now is moved by the next command.
         """
+        self.ensure_new(draft.label, draft.table_digest, proof.ids)
+        contents, newcomers = encode_parts(proof, read_people(self._layout, self.releases))
+
+        def write(folder: Path) -> None:
+            for name, content in contents.items():
+                write_durably(folder / name, content)
+
+        return self._commit(
+            draft,
+            write,
+            parts=tuple(FileDigest(name, digest_of(c)) for name, c in contents.items()),
+            id_type=id_type_of(proof.ids),
+            newcomers=newcomers,
+            members=len(proof.ids),
+            groups=len(proof.size),
+        )
+
+    def commit_written(self, written: WrittenParts, draft: ReleaseDraft) -> ReleaseRecord:
+        """The same for a release whose parts were proved and written piece by piece, elsewhere.
+
+        The files are moved from where they lie; they must be on the disk already, and on the file
+        system of the series.
+        """
+        self.ensure_new(draft.label, draft.table_digest, written.ids)
+
+        def move(folder: Path) -> None:
+            for file in written.files:
+                os.replace(file.path, folder / file.name)
+
+        return self._commit(
+            draft,
+            move,
+            parts=tuple(FileDigest(file.name, file.sha256) for file in written.files),
+            id_type=id_type_of(written.ids),
+            newcomers=written.newcomers,
+            members=written.members,
+            groups=written.groups,
+        )
+
+    def _commit(
+        self,
+        draft: ReleaseDraft,
+        write: Callable[[Path], None],
+        *,
+        parts: tuple[FileDigest, ...],
+        id_type: IdType,
+        newcomers: int,
+        members: int,
+        groups: int,
+    ) -> ReleaseRecord:
         if self._is_done:
             raise ImpossibleState("a writer commits one release only")
-        self.ensure_new(draft.label, draft.table_digest, proof.ids)
         number = len(self.releases) + 1
-        contents, newcomers = encode_parts(proof, read_people(self._layout, self.releases))
         with storage_errors(self._layout.root):
-            self._write_parts(number, contents)
+            self._write_parts(number, write)
             sync_tree(self.staging)
             sync(self._layout.staging)
             files = digest_tree(self.staging)
@@ -98,7 +155,7 @@ class Writer:
                 number=number,
                 label=draft.label,
                 published_at=draft.published_at_utc,
-                id_type=id_type_of(proof.ids),
+                id_type=id_type,
                 table_digest=draft.table_digest,
                 policy_json=as_json(dict(draft.policy)),
                 protected_json=as_json(draft.protected),
@@ -107,9 +164,9 @@ class Writer:
                 adversary=draft.adversary,
                 summary_json=as_json(dict(draft.summary)),
                 newcomers=newcomers,
-                members=len(proof.ids),
-                groups=len(proof.size),
-                parts=tuple(FileDigest(name, digest_of(c)) for name, c in contents.items()),
+                members=members,
+                groups=groups,
+                parts=parts,
                 files=files,
                 chain="",
                 state="committed",
@@ -119,13 +176,12 @@ class Writer:
         self._is_done = True
         return self._publish(record)
 
-    def _write_parts(self, number: int, contents: dict[str, bytes]) -> None:
+    def _write_parts(self, number: int, write: Callable[[Path], None]) -> None:
         folder = self._layout.parts(number)
         folder.mkdir()
         write_durably(self._layout.marker(number), b"")
         sync(folder)
-        for name, content in contents.items():
-            write_durably(folder / name, content)
+        write(folder)
         sync(folder)
         sync(self._layout.ledger)
 
@@ -143,7 +199,7 @@ class Writer:
 
 
 @contextmanager
-def writer_of(layout: Layout, wait: float) -> Iterator[Writer]:
+def writer_of(layout: Layout, wait: float, compare: Comparing) -> Iterator[Writer]:
     """Hold the lock of a series, in order and checked, for the length of the block."""
     try:
         with Catalog.opened(layout.catalog) as catalog:
@@ -155,7 +211,7 @@ def writer_of(layout: Layout, wait: float) -> Iterator[Writer]:
                 catalog.lock(wait)
             releases = catalog.releases()
             refuse_strangers(layout, traces(layout), releases)
-            check_parts(layout, releases)
+            check_parts(layout, releases, compare)
             sweep(layout, releases)
             writer = Writer(layout, catalog, releases)
             with storage_errors(writer.staging):

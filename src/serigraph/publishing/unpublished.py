@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from serigraph.engines import Made
+from serigraph.engines import Made, Plan
 from serigraph.ledger import ReleaseRecord
 from serigraph.policy import Policy
 from serigraph.population import History
@@ -26,9 +27,6 @@ class Unpublished:
     published_at: datetime
     policy: Policy
     strategy: Strategy
-    made: Made
-    history: History  # of the people in ``history_ids``, in their order
-    history_ids: pl.Series
     summary: Mapping[str, object]
 
     @property
@@ -36,7 +34,28 @@ class Unpublished:
         return len(self.earlier) + 1
 
 
+@dataclass(frozen=True)
+class UnpublishedHere(Unpublished):
+    """One that was made on this machine, and is still in memory."""
+
+    made: Made
+    history: History  # of the people in ``history_ids``, in their order
+    history_ids: pl.Series
+
+
+@dataclass(frozen=True)
+class UnpublishedElsewhere(Unpublished):
+    """One that was made on other machines, and what was measured there, piece by piece."""
+
+    measured: tuple[Any, ...]
+
+
 Documents = Callable[[Unpublished], None]
+Measure = Callable[[Made, Plan, History], Any]
+
+
+def measure_nothing(_made: Made, _plan: Plan, _history: History) -> None:
+    """Keep nothing for the documents."""
 
 
 def without_documents(_release: Unpublished) -> None:

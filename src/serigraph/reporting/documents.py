@@ -7,16 +7,17 @@ from collections.abc import Callable, Mapping
 from datetime import UTC
 from functools import wraps
 from pathlib import Path
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 from serigraph._version import __version__
 from serigraph.ledger import storage_errors
+from serigraph.ledger.storage import digest_tree
 from serigraph.privacy.thresholds import threshold_text
 from serigraph.publishing import Published, Unpublished, publish
 from serigraph.reporting.certificate import NAME, Certificate, Guaranteed
 from serigraph.reporting.page import render
 from serigraph.reporting.release_page import release_page
-from serigraph.reporting.risk import risk_of
+from serigraph.reporting.risk import measure_risk, risk_of
 
 REPORT = "report.html"
 
@@ -38,6 +39,7 @@ def _with_documents(function: Callable[Options, Published]) -> Callable[Options,
     @wraps(function)
     def with_documents(*args: Options.args, **options: Options.kwargs) -> Published:
         options.setdefault("documents", write_documents)
+        options.setdefault("measure", measure_risk)
         return function(*args, **options)
 
     return with_documents
@@ -50,6 +52,7 @@ publish_with_report = _with_documents(publish)
 def certificate_of(release: Unpublished, files: Mapping[str, str]) -> Certificate:
     """What the release says about itself."""
     policy = release.policy
+    figures: dict[str, Any] = dict(release.summary)
     return Certificate(
         kind="release",
         made_by=f"serigraph {__version__}",
@@ -62,17 +65,14 @@ def certificate_of(release: Unpublished, files: Mapping[str, str]) -> Certificat
         strategy=release.strategy.to_text(),
         policy=policy.frozen(),
         guarantee=Guaranteed(
-            largest_probability=str(release.made.proof.largest), pairs=release.made.proof.pairs
+            largest_probability=str(figures["largest_probability"]),
+            pairs=figures["pairs_checked"],
         ),
-        figures=dict(release.summary),
+        figures=figures,
         files=dict(files),
     )
 
 
 def digests_of(folder: Path) -> dict[str, str]:
-    """The SHA-256 of every file in a folder."""
-    found = {}
-    for path in sorted(folder.iterdir()):
-        with path.open("rb") as file:
-            found[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
-    return found
+    """The SHA-256 of every file below a folder."""
+    return {file.name: file.sha256 for file in digest_tree(folder)}

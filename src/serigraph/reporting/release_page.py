@@ -92,8 +92,11 @@ def _measured(release: Unpublished, risk: ReleaseRisk) -> Section:
             ("Mean, over all releases", f"{risk.over_series.mean:.4f}"),
             ("Largest in this release alone", exact(risk.alone.as_promised)),
             ("Threshold", exact(threshold)),
-            ("Pairs checked", f"{release.made.proof.pairs:,}"),
-            ("of these decided in exact fractions", f"{release.made.proof.exact_pairs:,}"),
+            ("Pairs checked", f"{release.summary['pairs_checked']:,}"),
+            (
+                "of these decided in exact fractions",
+                f"{release.summary['pairs_decided_in_fractions']:,}",
+            ),
         ],
         charts=[
             probability_chart(labels, [*largest, risk.largest], threshold),
@@ -138,20 +141,24 @@ def _treated(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, Any]
         lead="People share groups that are large enough for their histories; within a group nobody "
         "can tell who holds which value.",
         facts=facts,
-        charts=[size_chart(risk.sizes), loss_chart(figures["normalised_widths"]), _values(release)],
+        charts=[
+            size_chart(risk.sizes),
+            loss_chart(figures["normalised_widths"]),
+            _values(release, risk),
+        ],
         notes=notes,
     )
 
 
-def _values(release: Unpublished) -> str:
+def _values(release: Unpublished, risk: ReleaseRisk) -> str:
     """The commonest protected values, each with the share that its target allows."""
-    population = release.made.population
-    holders = np.bincount(population.held, minlength=len(population.protected))
+    figures: dict[str, Any] = dict(release.summary)
+    holders = np.array(risk.holders, dtype=np.int64)
     order = np.argsort(-holders, kind="stable")[:_VALUES_SHOWN].tolist()
-    people = max(len(release.made.proof.ids), 1)
+    people = max(figures["people"], 1)
     bars = []
     for number in order:
-        value = population.protected[number]
+        value = risk.protected[number]
         target = release.strategy.preview(value.threshold, 1)[0]
         bars.append(
             Bar(
@@ -160,7 +167,7 @@ def _values(release: Unpublished) -> str:
                 allowed=1 / target,
             )
         )
-    left = len(population.protected) - len(bars)
+    left = len(risk.protected) - len(bars)
     return share_chart(
         "Share of people with each protected value",
         bars,

@@ -7,17 +7,21 @@ or of a sample of people where the release is large; the report says which.
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.auditing.evidence import as_promised
 from serigraph.auditing.figures import Figures, survey
 from serigraph.auditing.from_draft import evidence_before_commit
-from serigraph.population import Population, Proof
-from serigraph.publishing import Unpublished
+from serigraph.engines import Made, Plan
+from serigraph.errors import ImpossibleState
+from serigraph.population import History, Population, Proof, ProtectedValue
+from serigraph.publishing import Unpublished, UnpublishedElsewhere, UnpublishedHere
 from serigraph.utility import query_errors
 
 SAMPLE = 20_000
@@ -46,6 +50,21 @@ class QueryError:
 
 
 @dataclass(frozen=True)
+class PieceRisk:
+    """What a report needs to know of a release, or of the part of it that one task made."""
+
+    largest: Fraction  # over the series
+    alone: LargestInRelease
+    over_series: Figures  # of the sample
+    sampled: int  # people
+    people: int  # of which they are a sample
+    sizes: tuple[tuple[int, int], ...]  # size of groups with a protected value, and how many
+    query_error: QueryError | None
+    protected: tuple[ProtectedValue, ...]
+    holders: tuple[int, ...]  # of each protected value
+
+
+@dataclass(frozen=True)
 class ReleaseRisk:
     """Everything that a report says about the risk and the worth of one release."""
 
@@ -53,30 +72,91 @@ class ReleaseRisk:
     alone: LargestInRelease
     over_series: Figures  # of the sample
     is_sample: bool
-    sizes: NDArray[np.int64]  # of the groups with a protected value
+    sizes: tuple[tuple[int, int], ...]  # size of groups with a protected value, and how many
     query_error: QueryError | None
+    protected: tuple[ProtectedValue, ...]
+    holders: tuple[int, ...]
 
 
 def risk_of(release: Unpublished) -> ReleaseRisk:
-    """Compute the figures of a release before it is committed."""
-    made = release.made
-    is_presence_known = release.policy.guarantee.adversary == "presence known"
-    evidence, is_sample = evidence_before_commit(
-        release.history,
-        release.history_ids,
-        made.proof,
-        made.population.protected,
-        is_presence_known,
-        SAMPLE,
-    )
-    linked = np.unique(made.proof.value_group)
+    """The figures of a release before it is committed; those of its pieces are added up."""
+    pieces: tuple[PieceRisk, ...] = ()
+    if isinstance(release, UnpublishedHere):
+        known = release.policy.guarantee.adversary == "presence known"
+        form = release.policy.output.form
+        pieces = (_risk(release.made, form, known, release.history, release.history_ids),)
+    elif isinstance(release, UnpublishedElsewhere):
+        pieces = tuple(piece for piece in release.measured if isinstance(piece, PieceRisk))
+    if not pieces:
+        raise ImpossibleState("nothing was measured for the report of a release")
+    sizes: Counter[int] = Counter()
+    for piece in pieces:
+        sizes.update(dict(piece.sizes))
     return ReleaseRisk(
+        largest=max(piece.largest for piece in pieces),
+        alone=LargestInRelease(
+            as_promised=max(piece.alone.as_promised for piece in pieces),
+            presence_known=max(piece.alone.presence_known for piece in pieces),
+            one_member_known=max(piece.alone.one_member_known for piece in pieces),
+        ),
+        over_series=_together(pieces),
+        is_sample=any(piece.sampled < piece.people for piece in pieces),
+        sizes=tuple(sorted(sizes.items())),
+        query_error=pieces[0].query_error if len(pieces) == 1 else None,
+        protected=pieces[0].protected,
+        holders=tuple(sum(each) for each in zip(*(p.holders for p in pieces), strict=True)),
+    )
+
+
+def measure_risk(made: Made, plan: Plan, history: History) -> PieceRisk:
+    """What a report needs of the people that one task has made a part of a release for."""
+    return _risk(made, plan.form, plan.is_presence_known, history, made.population.ids)
+
+
+def _risk(
+    made: Made, form: str, is_presence_known: bool, history: History, history_ids: pl.Series
+) -> PieceRisk:
+    protected = made.population.protected
+    evidence, _ = evidence_before_commit(
+        history, history_ids, made.proof, protected, is_presence_known, SAMPLE
+    )
+    size, groups = np.unique(made.proof.size[np.unique(made.proof.value_group)], return_counts=True)
+    return PieceRisk(
         largest=made.proof.largest,
         alone=_alone(made.proof, is_presence_known),
         over_series=survey(evidence, as_promised(evidence)).after[-1],
-        is_sample=is_sample,
-        sizes=made.proof.size[linked],
-        query_error=_query_error(made.population, made.proof, release.policy.output.form),
+        sampled=len(evidence.ids),
+        people=len(made.proof.ids),
+        sizes=tuple(zip(size.tolist(), groups.tolist(), strict=True)),
+        query_error=_query_error(made.population, made.proof, form),
+        protected=protected,
+        holders=tuple(np.bincount(made.population.held, minlength=len(protected)).tolist()),
+    )
+
+
+def _together(pieces: tuple[PieceRisk, ...]) -> Figures:
+    """The figures of samples that stand for different numbers of people."""
+    if len(pieces) == 1:
+        return pieces[0].over_series
+    weights = [piece.people / max(piece.sampled, 1) for piece in pieces]
+    figures = [piece.over_series for piece in pieces]
+
+    def scaled(counts: list[int]) -> int:
+        return round(sum(w * count for w, count in zip(weights, counts, strict=True)))
+
+    pairs = scaled([each.pairs for each in figures])
+    total = sum(w * each.pairs * each.mean for w, each in zip(weights, figures, strict=True))
+    by_probability = zip(*(each.by_probability for each in figures), strict=True)
+    by_share = zip(*(each.by_share_of_threshold for each in figures), strict=True)
+    return Figures(
+        pairs=pairs,
+        people=sum(each.people for each in figures),
+        largest=max(each.largest for each in figures),
+        mean=total / max(pairs, 1),
+        pairs_above=sum(each.pairs_above for each in figures),
+        people_above=sum(each.people_above for each in figures),
+        by_probability=tuple(scaled(list(counts)) for counts in by_probability),
+        by_share_of_threshold=tuple(scaled(list(counts)) for counts in by_share),
     )
 
 

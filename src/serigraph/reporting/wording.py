@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from serigraph.auditing import Figures
 from serigraph.charts import Bar, Line, column_chart, line_chart
@@ -100,15 +98,16 @@ def loss_chart(widths: Mapping[str, float]) -> str:
     )
 
 
-def size_chart(sizes: NDArray[np.int64]) -> str:
-    """Sizes of groups, in powers of two."""
+def size_chart(sizes: Sequence[tuple[int, int]]) -> str:
+    """Sizes of groups, each with the number of groups that have it, in powers of two."""
     if not len(sizes):
         return column_chart("Groups with a protected value", [], x="people in a group", y="groups")
-    power = np.floor(np.log2(np.maximum(sizes, 1))).astype(np.int64)
-    first, last = int(power.min()), int(power.max())
-    number = np.bincount(power - first, minlength=last - first + 1)
+    number: Counter[int] = Counter()
+    for size, groups in sizes:
+        number[max(size, 1).bit_length() - 1] += groups
+    first, last = min(number), max(number)
     bars = [
-        Bar(f"{2**each}-{2 ** (each + 1) - 1}" if each else "1", float(number[each - first]))
+        Bar(f"{2**each}-{2 ** (each + 1) - 1}" if each else "1", float(number[each]))
         for each in range(first, last + 1)
     ]
     return column_chart(

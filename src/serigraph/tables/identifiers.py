@@ -28,7 +28,7 @@ def read_ids(
     problems: list[str] = []
     texts: dict[str, pl.Series] = {}
     for source, column in columns.items():
-        text, wrong = _id_text(column, policy)
+        text, wrong = id_text(column, policy)
         texts[source] = text
         problems += [f"{source}: {each}" for each in wrong]
         missing = int(text.null_count()) if not wrong else 0
@@ -39,7 +39,7 @@ def read_ids(
             )
     if policy.person.type == "text":
         return texts, problems
-    whole = {source: _whole(text) for source, text in texts.items()}
+    whole = {source: whole_ids(text) for source, text in texts.items()}
     lossless = {
         source: whole[source].null_count() == texts[source].null_count() for source in texts
     }
@@ -65,7 +65,8 @@ def read_ids(
     return texts, problems
 
 
-def _id_text(column: pl.Series, policy: Policy) -> tuple[pl.Series, list[str]]:
+def id_text(column: pl.Series, policy: Policy) -> tuple[pl.Series, list[str]]:
+    """The ids as text, and what is wrong with their type."""
     if column.dtype.is_float():
         whole = whole_where_possible(column.cast(pl.Float64).fill_nan(None))
         if whole.dtype != pl.Int64:
@@ -79,6 +80,7 @@ def _id_text(column: pl.Series, policy: Policy) -> tuple[pl.Series, list[str]]:
     return read_text(column, policy.reading)
 
 
-def _whole(text: pl.Series) -> pl.Series:
+def whole_ids(text: pl.Series) -> pl.Series:
+    """The ids as integers, null where one is not written as an integer is."""
     written_so = text.str.contains(_WHOLE_NUMBER)
     return text.set(~written_so.fill_null(True), None).cast(pl.Int64, strict=False)

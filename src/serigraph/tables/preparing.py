@@ -10,7 +10,7 @@ import polars as pl
 from serigraph.errors import InputRefused, TableError, TaxonomyError
 from serigraph.policy import Policy
 from serigraph.population import Population, Taxonomy
-from serigraph.tables.digests import digest_of
+from serigraph.tables.digests import cell_hashes, digest_of, record_hashes, sum_of
 from serigraph.tables.domains import coded
 from serigraph.tables.identifiers import read_ids
 from serigraph.tables.people import (
@@ -22,7 +22,7 @@ from serigraph.tables.people import (
     read_quasi_identifiers,
     repeated_people,
 )
-from serigraph.tables.protection import ProtectedChoice, choose, holdings
+from serigraph.tables.protection import ProtectedChoice, choose, holders_of, holdings
 from serigraph.tables.rows import counted, rows_where
 from serigraph.tables.taxonomies import covering, read_taxonomy
 from serigraph.tables.values import read_values, value_sets
@@ -72,31 +72,36 @@ def prepare(
     values = values.cast(pl.Enum(values.unique().sort()))
     sets = value_sets(people.height, person_of_row.gather(read.values["row"]), values)
     people = people.with_columns(sets.alias(_VALUES), pl.lit(True).alias(_PRESENT))
-    columns = {name: people[column_name(i)] for i, name in enumerate(policy.quasi_identifiers)}
-    digest = digest_of(people[ID], columns, sets.cast(pl.List(pl.String)))
     everybody, outside, differing = people, 0, 0
     if registry is not None:
         listed = one_row_a_person(read.ids[_REGISTRY], read.quasi_identifiers[_REGISTRY])
         everybody, outside, differing = _with_registry(people, listed)
-    choice = known_protected or choose(policy, sets)
+    choice = known_protected or choose(policy, holders_of(sets))
     held = holdings(policy, choice, everybody[_VALUES])
     coding = [
         coded(everybody[column_name(i)].alias(name), described.kind, read.taxonomies.get(name))
         for i, (name, described) in enumerate(policy.quasi_identifiers.items())
     ]
+    present = everybody[_PRESENT].to_numpy().astype(np.bool_)
+    records = record_hashes(
+        people[ID],
+        {domain.name: (cell_hashes(domain.values), codes[present]) for domain, codes in coding},
+        people[_VALUES],
+    )
     population = Population(
         ids=everybody[ID],
-        present=everybody[_PRESENT].to_numpy().astype(np.bool_),
+        present=present,
         domains=tuple(domain for domain, _ in coding),
         codes=np.stack([codes for _, codes in coding]),
         protected=held.protected,
         held_start=held.start,
         held=held.held,
         values=everybody[_VALUES],
-        digest=digest,
+        digest=digest_of(policy.quasi_identifiers, people.height, sum_of(records)),
         outside_registry=outside,
     )
-    return Prepared(population, choice, differing, _notes(policy, choice, population))
+    held_now = frozenset(value.name for value in population.protected)
+    return Prepared(population, choice, differing, notes_on(policy, choice, held_now))
 
 
 def _read(frames: dict[str, pl.DataFrame], policy: Policy) -> _Read:
@@ -124,14 +129,15 @@ def _read(frames: dict[str, pl.DataFrame], policy: Policy) -> _Read:
     if policy.sensitive.column in frames[_TABLE].columns:
         values, wrong = read_values(frames[_TABLE][policy.sensitive.column], policy)
         problems += [f"{_TABLE}: {each}" for each in wrong]
-        problems += _classes_named_as_values(policy, values["value"])
-    taxonomies, uncovered = _taxonomies(policy, quasi_identifiers)
+        problems += classes_named_as_values(policy, values["value"])
+    taxonomies, uncovered = taxonomies_of(policy, quasi_identifiers)
     if problems or uncovered:
-        raise _refusal(problems, uncovered)
+        raise refusal_of(problems, uncovered)
     return _Read(ids, quasi_identifiers, taxonomies, values)
 
 
-def _refusal(problems: list[str], uncovered: list[str]) -> InputRefused:
+def refusal_of(problems: list[str], uncovered: list[str]) -> InputRefused:
+    """The error that lists everything that is wrong with a table."""
     number = len(problems) + len(uncovered)
     if not problems:
         return TaxonomyError(
@@ -146,7 +152,7 @@ def _refusal(problems: list[str], uncovered: list[str]) -> InputRefused:
     )
 
 
-def _taxonomies(
+def taxonomies_of(
     policy: Policy, quasi_identifiers: dict[str, dict[str, pl.Series]]
 ) -> tuple[dict[str, Taxonomy], list[str]]:
     """The taxonomy of each column that has one, with a leaf for every value, and what is wrong."""
@@ -177,7 +183,8 @@ def _taxonomies(
     return taxonomies, problems
 
 
-def _classes_named_as_values(policy: Policy, values: pl.Series) -> list[str]:
+def classes_named_as_values(policy: Policy, values: pl.Series) -> list[str]:
+    """That a class has the name of a value, so that nobody could tell them apart."""
     classes = list(policy.protected.classes)
     clashing = sorted(set(values.filter(values.is_in(classes)).to_list()))
     return [
@@ -211,9 +218,9 @@ def _places(ids: pl.Series, people: pl.Series) -> pl.Series:
     return pl.DataFrame({ID: ids}).join(numbered, on=ID, how="left", maintain_order="left")["place"]
 
 
-def _notes(policy: Policy, choice: ProtectedChoice, population: Population) -> tuple[str, ...]:
+def notes_on(policy: Policy, choice: ProtectedChoice, held: frozenset[str]) -> tuple[str, ...]:
+    """What the publisher should know of the protected values, given those that somebody holds."""
     notes = []
-    held = {value.name for value in population.protected}
     if choice.rule == "only":
         unheld = [value for value in choice.values if value not in held]
         if unheld:

@@ -52,16 +52,20 @@ class ProtectedChoice:
         return ProtectedChoice(stored["rule"], tuple(stored["values"]))
 
 
-def choose(policy: Policy, value_sets: pl.Series) -> ProtectedChoice:
-    """What the policy's rule comes to, given the value set of each person.
+def holders_of(value_sets: pl.Series) -> pl.DataFrame:
+    """Every ``value`` that somebody has, and how many ``people`` have it."""
+    held = value_sets.filter(value_sets.list.len() > 0).explode()
+    return pl.DataFrame({"value": held}).group_by("value").len("people")
+
+
+def choose(policy: Policy, people: pl.DataFrame) -> ProtectedChoice:
+    """What the policy's rule comes to, given how many people have each value.
 
     The rarest share is counted in distinct values, rounded up; of equally rare values those first
     by name are taken.
     """
     chosen = policy.protected
     if chosen.rarest is not None:
-        held = value_sets.filter(value_sets.list.len() > 0).explode()
-        people = pl.DataFrame({"value": held}).group_by("value").len("people")
         number = math.ceil(chosen.rarest * people.height)
         common = people.sort("people", "value")["value"].slice(number)
         return ProtectedChoice("all but", tuple(common.sort().to_list()))
@@ -81,13 +85,44 @@ class Holdings:
     held: NDArray[np.int32]
 
 
+@dataclass(frozen=True)
+class Protection:
+    """What the values of a release are protected as."""
+
+    protected: tuple[ProtectedValue, ...]  # ascending by name
+    counted_as: pl.DataFrame  # for each ``value`` every ``name`` that it counts as
+
+
+def protection_of(policy: Policy, choice: ProtectedChoice, held: pl.Series) -> Protection:
+    """The protected values and classes that the distinct values ``held`` count as."""
+    counted_as = _counted_as(policy, choice, held)
+    return Protection(
+        protected=tuple(
+            ProtectedValue(
+                name, policy.threshold_of(name), tuple(policy.protected.classes.get(name, ()))
+            )
+            for name in counted_as["name"].unique().sort()
+        ),
+        counted_as=counted_as,
+    )
+
+
 def holdings(policy: Policy, choice: ProtectedChoice, value_sets: pl.Series) -> Holdings:
     """Who holds which protected value or class, from the value set of each person. Where the sets
     are of an Enum, somebody holds each of its categories."""
     values = CodedValues.of(value_sets)
+    return _held(protection_of(policy, choice, values.names), values, len(value_sets))
+
+
+def holdings_under(protection: Protection, value_sets: pl.Series) -> Holdings:
+    """Who holds which of given protected values and classes."""
+    return _held(protection, CodedValues.of(value_sets), len(value_sets))
+
+
+def _held(protection: Protection, values: CodedValues, people: int) -> Holdings:
     distinct = values.names
-    counted_as = _counted_as(policy, choice, distinct)
-    names = counted_as["name"].unique().sort()
+    counted_as = protection.counted_as.filter(pl.col("value").is_in(distinct.implode()))
+    names = pl.Series([value.name for value in protection.protected], dtype=pl.String)
     # For the code of each value the protected names that it counts as.
     value_code = np.searchsorted(distinct.to_numpy(), counted_as["value"].to_numpy())
     name_code = np.searchsorted(names.to_numpy(), counted_as["name"].to_numpy())
@@ -106,15 +141,10 @@ def holdings(policy: Policy, choice: ProtectedChoice, value_sets: pl.Series) -> 
         pairs = np.concatenate([np.stack([held_by, held]), *extra], axis=1)
         held_by, held = np.unique(pairs, axis=1)
     return Holdings(
-        protected=tuple(
-            ProtectedValue(
-                name, policy.threshold_of(name), tuple(policy.protected.classes.get(name, ()))
-            )
-            for name in names
+        protected=protection.protected,
+        start=np.concatenate([[0], np.cumsum(np.bincount(held_by, minlength=people))]).astype(
+            np.int64
         ),
-        start=np.concatenate(
-            [[0], np.cumsum(np.bincount(held_by, minlength=len(value_sets)))]
-        ).astype(np.int64),
         held=held.astype(np.int32),
     )
 

@@ -52,7 +52,7 @@ def _read_file(path: Path, reading: Reading) -> pl.DataFrame:
         case "DuckDB":
             return read_database(path, reading)
         case "Parquet":
-            return _whole(lambda: pl.read_parquet(path, hive_partitioning=False), path)
+            return _whole(lambda: pl.read_parquet(path, hive_partitioning=False, glob=False), path)
         case "Arrow":
             return _whole(lambda: pl.read_ipc(path), path)
         case _:

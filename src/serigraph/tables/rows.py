@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
 _NAMED = 5
+_ROWS = re.compile(r",? rows? \d+(?:, \d+)*(?: and \d+ more)?")
 
 
 def rows_where(is_wrong: pl.Series) -> str:
@@ -26,3 +29,12 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     ('1 cell', '12 cells', '2 people')
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def without_rows(problem: str) -> str:
+    """The same problem where rows have no numbers, as in a table that many machines read.
+
+    >>> without_rows("column 'age': text in 2 cells, rows 2, 4: correct them")
+    "column 'age': text in 2 cells: correct them"
+    """
+    return _ROWS.sub("", problem)

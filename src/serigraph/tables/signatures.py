@@ -11,7 +11,7 @@ Format = Literal[
     "CSV", "Parquet", "Arrow", "DuckDB", "Stata", "SPSS", "SAS", "SAS transport", "gzip"
 ]
 
-_BY_SUFFIX: dict[str, Format] = {
+BY_SUFFIX: dict[str, Format] = {
     ".csv": "CSV",
     ".tsv": "CSV",
     ".tab": "CSV",
@@ -71,14 +71,14 @@ def format_of(path: Path, encoding: str | None = None) -> Format:
 
 def _named_format(path: Path) -> Format:
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-1:] == [".gz"] and _BY_SUFFIX.get("".join(suffixes[-2:-1])) == "CSV":
+    if suffixes[-1:] == [".gz"] and BY_SUFFIX.get("".join(suffixes[-2:-1])) == "CSV":
         return "gzip"
-    named = _BY_SUFFIX.get(suffixes[-1]) if suffixes else None
+    named = BY_SUFFIX.get(suffixes[-1]) if suffixes else None
     if named is None:
         raise TableError(
             "the name of the file does not say what it is",
             where=str(path),
-            remedy="give it one of these endings: .csv.gz " + " ".join(_BY_SUFFIX),
+            remedy="give it one of these endings: .csv.gz " + " ".join(BY_SUFFIX),
         )
     return named
 

@@ -1,0 +1,139 @@
+"""What an audit counts of some of the people, and how two such counts become one.
+
+Every figure is a sum or a maximum over people, so that an audit can be done in pieces: each piece
+has all memberships of its people, and what their groups held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from serigraph.auditing.evidence import (
+    Assumption,
+    Evidence,
+    as_promised,
+    dependent_releases,
+    members_known,
+    presence_known,
+)
+from serigraph.auditing.exact import exposures, histories, probability
+from serigraph.auditing.figures import Figures, Survey, localised, survey
+from serigraph.records import Exposure
+
+
+@dataclass(frozen=True)
+class OtherAssumption:
+    """The figures over all releases under an assumption that the promise does not make."""
+
+    name: str
+    figures: Figures
+
+
+@dataclass(frozen=True)
+class Linked:
+    """A person and the value that it is linked to with the largest probability."""
+
+    person: str | int
+    is_within: bool
+    rank: float  # the probability as the survey has it: floats rank, fractions are told
+    value: str
+    threshold: Fraction
+    probability: Fraction
+    exposures: tuple[Exposure, ...]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The figures of some of the people, release by release."""
+
+    localised: tuple[Figures, ...]
+    so_far: tuple[Figures, ...]
+    assumptions: tuple[OtherAssumption, ...]
+    worst: tuple[Linked, ...]  # worst first
+
+
+def tally(evidence: Evidence, *, known_members: int, worst: int) -> Tally:
+    """Every figure of the people that the evidence is about."""
+    promised = as_promised(evidence)
+    whole = survey(evidence, promised)
+    others = [presence_known(evidence), dependent_releases(evidence)]
+    if known_members > 0:
+        others.append(members_known(evidence, known_members))
+    return Tally(
+        localised=tuple(
+            localised(evidence, promised, number) for number in range(evidence.releases)
+        ),
+        so_far=whole.after,
+        assumptions=tuple(
+            OtherAssumption(each.name, survey(evidence, each).after[-1]) for each in others
+        ),
+        worst=_worst(evidence, promised, whole, worst),
+    )
+
+
+def merged(one: Tally, other: Tally, worst: int) -> Tally:
+    """The tally of the people of both; nobody may be in both."""
+    return Tally(
+        localised=_pairwise(one.localised, other.localised),
+        so_far=_pairwise(one.so_far, other.so_far),
+        assumptions=tuple(
+            OtherAssumption(mine.name, _together(mine.figures, theirs.figures))
+            for mine, theirs in zip(one.assumptions, other.assumptions, strict=True)
+        ),
+        worst=tuple(sorted((*one.worst, *other.worst), key=_badness)[:worst]),
+    )
+
+
+def _pairwise(one: Sequence[Figures], other: Sequence[Figures]) -> tuple[Figures, ...]:
+    return tuple(_together(mine, theirs) for mine, theirs in zip(one, other, strict=True))
+
+
+def _together(one: Figures, other: Figures) -> Figures:
+    pairs = one.pairs + other.pairs
+    return Figures(
+        pairs=pairs,
+        people=one.people + other.people,
+        largest=max(one.largest, other.largest),
+        mean=(one.mean * one.pairs + other.mean * other.pairs) / max(pairs, 1),
+        pairs_above=one.pairs_above + other.pairs_above,
+        people_above=one.people_above + other.people_above,
+        by_probability=_sums(one.by_probability, other.by_probability),
+        by_share_of_threshold=_sums(one.by_share_of_threshold, other.by_share_of_threshold),
+    )
+
+
+def _sums(one: Sequence[int], other: Sequence[int]) -> tuple[int, ...]:
+    return tuple(mine + theirs for mine, theirs in zip(one, other, strict=True))
+
+
+def _badness(linked: Linked) -> tuple[bool, float, str | int]:
+    return linked.is_within, -linked.rank, linked.person
+
+
+def _worst(
+    evidence: Evidence, assumption: Assumption, whole: Survey, number: int
+) -> tuple[Linked, ...]:
+    is_within = whole.crossing >= evidence.releases
+    order = np.lexsort((-whole.largest, is_within))[:number]
+    order = order[whole.largest[order] > 0]
+    size, count = histories(evidence, assumption, order, whole.largest_value[order])
+    found = []
+    for place, person in enumerate(order.tolist()):
+        value = int(whole.largest_value[person])
+        known = exposures(size[place].tolist(), count[place].tolist())
+        found.append(
+            Linked(
+                person=evidence.ids[person],
+                is_within=bool(is_within[person]),
+                rank=float(whole.largest[person]),
+                value=evidence.values[value],
+                threshold=evidence.thresholds[value],
+                probability=probability(known, assumption.adds),
+                exposures=tuple(known),
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,66 @@
+"""Where a command does its work: options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, TypedDict
+
+import typer
+
+from serigraph.errors import InputRefused
+
+if TYPE_CHECKING:
+    from serigraph.engines import Engine
+
+
+class EngineName(StrEnum):
+    """The engines there are."""
+
+    LOCAL = "local"
+    SPARK = "spark"
+
+
+EngineOption = Annotated[
+    EngineName, typer.Option("--engine", help="Where to work: on this machine, or on Spark.")
+]
+MasterOption = Annotated[
+    str,
+    typer.Option(
+        help="With --engine spark: the master, such as spark://host:7077; else this machine.",
+        show_default=False,
+    ),
+]
+SettingOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--spark-setting",
+        metavar="KEY=VALUE",
+        help="With --engine spark: a setting of Spark; repeat it.",
+    ),
+]
+
+
+class Place(TypedDict):
+    """The keyword arguments that say where to work."""
+
+    engine: Engine
+    master: str
+    spark_settings: dict[str, str]
+
+
+def place(engine: EngineName, master: str, settings: Sequence[str] | None) -> Place:
+    """What the options say, or ``InputRefused`` where they do not fit each other."""
+    if engine == EngineName.LOCAL and (master or settings):
+        raise InputRefused(
+            "--master and --spark-setting are for the Spark engine", remedy="add --engine spark"
+        )
+    pairs = [setting.partition("=") for setting in settings or ()]
+    if not all(key and equals for key, equals, _ in pairs):
+        raise InputRefused(
+            "a setting of Spark is not like KEY=VALUE",
+            remedy="write for example --spark-setting spark.executor.memory=4g",
+        )
+    return Place(
+        engine=engine.value, master=master, spark_settings={key: value for key, _, value in pairs}
+    )

@@ -1,0 +1,197 @@
+"""What the cells of a table mean, found out on the driver from its distinct cells.
+
+Whether numbers are whole, which date format was used and what a taxonomy lacks depends on a whole
+column. Quasi-identifiers have few distinct cells: these are collected and understood by the same
+functions as on one machine, and executors look every cell up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from serigraph.engines.spark.failures import cluster_errors
+from serigraph.policy import Policy
+from serigraph.population import Domain
+from serigraph.tables.domains import coded
+from serigraph.tables.identifiers import id_text
+from serigraph.tables.people import missing_columns, read_quasi_identifiers
+from serigraph.tables.preparing import taxonomies_of
+from serigraph.tables.rows import without_rows
+from serigraph.tables.values import read_values
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+TABLE, REGISTRY = "the table", "the registry"
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """The code of every cell that a column has in one source."""
+
+    cells: pl.Series
+    codes: NDArray[np.int32]
+
+    def codes_of(self, column: pl.Series) -> pl.Series:
+        known = pl.DataFrame({"cell": self.cells, "code": self.codes})
+        asked = plain(column).alias("cell").to_frame()
+        found = asked.join(known, on="cell", how="left", maintain_order="left", nulls_equal=True)
+        return found["code"]
+
+
+@dataclass(frozen=True)
+class Understood:
+    """What the driver knows of the cells, for the executors to read rows with."""
+
+    domains: tuple[Domain, ...]
+    lookups: dict[str, tuple[Lookup, ...]]  # of each source, in the order of the domains
+    ids_are_plain: bool  # integers as they are
+    sources_of_float_ids: tuple[str, ...]
+    sources_of_number_ids: tuple[str, ...]
+    floats_are_whole: bool  # in the sensitive column, if it has floats
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was understood (None if that was impossible), what is wrong, and the rows there are."""
+
+    understood: Understood | None
+    problems: list[str]
+    uncovered: list[str]  # by a taxonomy
+
+
+def quoted(name: str) -> Column:
+    """A column by its name, whatever letters it has."""
+    from pyspark.sql import functions
+
+    return functions.col(f"`{name.replace('`', '``')}`")
+
+
+def plain(column: pl.Series) -> pl.Series:
+    """Cells so that equal ones are equal: a negative zero is zero, not-a-number is missing."""
+    return (column.fill_nan(None) + 0.0).alias(column.name) if column.dtype.is_float() else column
+
+
+def look_at(frames: Mapping[str, DataFrame], policy: Policy) -> Looked:
+    """Understand the columns of the table and of the registry; all problems at once."""
+    problems: list[str] = []
+    columns: dict[str, dict[str, pl.Series]] = {}
+    cells: dict[str, dict[str, pl.Series]] = {}
+    schemas: dict[str, pl.DataFrame] = {}
+    whole = True
+    for source, frame in frames.items():
+        with cluster_errors(f"reading {source}"):
+            schemas[source] = _schema(frame)
+        empty = schemas[source]
+        needed = [policy.person.id, *policy.quasi_identifiers]
+        needed += [policy.sensitive.column] if source == TABLE else []
+        problems += missing_columns(empty, needed, source)
+        _, wrong = read_quasi_identifiers(empty, policy, source)
+        readable = [
+            name
+            for name in policy.quasi_identifiers
+            if name in empty.columns
+            and not read_quasi_identifiers(empty.select(name), policy, source)[1]
+        ]
+        floats = source == TABLE and _has_floats(empty, policy.sensitive.column)
+        with cluster_errors(f"reading {source}"):
+            cells[source], rows, whole_here = _distinct(frame, readable, policy, floats)
+        whole = whole and whole_here
+        if rows == 0:
+            problems.append(f"{source} is empty: it has no rows")
+        columns[source] = {}
+        for name in readable:
+            understood, found = read_quasi_identifiers(
+                cells[source][name].to_frame(), policy, source
+            )
+            columns[source] |= understood
+            wrong += found
+        problems += wrong
+        if policy.person.id in empty.columns:
+            problems += [
+                f"{source}: {each}" for each in id_text(empty[policy.person.id], policy)[1]
+            ]
+    if policy.sensitive.column in schemas[TABLE].columns:
+        _, wrong = read_values(schemas[TABLE][policy.sensitive.column], policy)
+        problems += [f"{TABLE}: {each}" for each in wrong]
+    taxonomies, uncovered = taxonomies_of(policy, columns)
+    problems, uncovered = _once(problems), _once(uncovered)
+    if problems or uncovered:
+        return Looked(None, problems, uncovered)
+    domains = []
+    lookups: dict[str, list[Lookup]] = {source: [] for source in frames}
+    for name, described in policy.quasi_identifiers.items():
+        together = pl.concat(
+            [each[name].to_frame(name) for each in columns.values()], how="vertical_relaxed"
+        )
+        domain, codes = coded(together[name], described.kind, taxonomies.get(name))
+        domains.append(domain)
+        for source, each in columns.items():
+            lookups[source].append(Lookup(cells[source][name], codes[: len(each[name])]))
+            codes = codes[len(each[name]) :]
+    ids = {source: schema[policy.person.id].dtype for source, schema in schemas.items()}
+    return Looked(
+        Understood(
+            domains=tuple(domains),
+            lookups={source: tuple(each) for source, each in lookups.items()},
+            ids_are_plain=policy.person.type != "text"
+            and not policy.reading.null_values
+            and all(dtype.is_integer() for dtype in ids.values()),
+            sources_of_float_ids=tuple(s for s, dtype in ids.items() if dtype.is_float()),
+            sources_of_number_ids=tuple(s for s, dtype in ids.items() if dtype.is_numeric()),
+            floats_are_whole=whole,
+        ),
+        [],
+        [],
+    )
+
+
+def _once(problems: list[str]) -> list[str]:
+    return list(dict.fromkeys(without_rows(problem) for problem in problems))
+
+
+def _schema(frame: DataFrame) -> pl.DataFrame:
+    return pl.DataFrame(frame.limit(0).toArrow())
+
+
+def _has_floats(schema: pl.DataFrame, name: str) -> bool:
+    dtype = schema[name].dtype if name in schema.columns else pl.String()
+    inner = getattr(dtype, "inner", None) or dtype
+    return bool(inner.is_float())
+
+
+def _distinct(
+    frame: DataFrame, names: list[str], policy: Policy, floats: bool
+) -> tuple[dict[str, pl.Series], int, bool]:
+    """The distinct cells of each column, the number of rows, and whether the floats of the
+    sensitive column are whole; in one pass."""
+    from pyspark.sql import functions as f
+
+    asked = [f.count(f.lit(1)).alias("rows")]
+    for number, name in enumerate(names):
+        asked.append(f.collect_set(quoted(name)).alias(f"cells{number}"))
+        asked.append(f.count_if(quoted(name).isNull()).alias(f"missing{number}"))
+    if floats:
+        column = quoted(policy.sensitive.column)
+        is_list = policy.sensitive.form == "list"
+
+        def fractional(cell: Column) -> Column:
+            known = cell.isNotNull() & ~f.isnan(cell)
+            return known & ((cell != f.floor(cell)) | (f.abs(cell) >= 2**53))
+
+        odd = f.exists(column, fractional) if is_list else fractional(column)
+        asked.append(f.count_if(odd).alias("odd"))
+    found = pl.DataFrame(frame.agg(*asked).toArrow())
+    cells = {}
+    for number, name in enumerate(names):
+        column_cells: pl.Series = found[f"cells{number}"][0]
+        if found[f"missing{number}"][0]:
+            column_cells = pl.concat([column_cells, column_cells.clear(1)])
+        cells[name] = plain(column_cells).unique().alias(name)
+    return cells, int(found["rows"][0]), not floats or found["odd"][0] == 0

@@ -1,0 +1,40 @@
+"""Frames that Spark keeps, so that they are computed once; and lets go, whatever happens."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Kept:
+    """Use it as ``with Kept() as kept``: at the end nothing stays in anybody's memory."""
+
+    def __init__(self) -> None:
+        self._frames: list[DataFrame] = []
+
+    def keep(self, frame: DataFrame) -> DataFrame:
+        self._frames.append(frame.persist())
+        return self._frames[-1]
+
+    def let_go(self, frame: DataFrame) -> None:
+        frame.unpersist()
+        self._frames = [each for each in self._frames if each is not frame]
+
+    def __enter__(self) -> Kept:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        for frame in self._frames:
+            try:
+                frame.unpersist()
+            except Exception:  # a cluster that was lost keeps nothing, and is told of already
+                if kind is None:
+                    raise

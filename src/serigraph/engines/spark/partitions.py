@@ -1,0 +1,185 @@
+"""Partitions: boxes of neighbours, small enough for one task, in which the values fit.
+
+Borders are drawn as the districts of the local engine are: a tree is grown over a sample of the
+quasi-identifiers, without looking at values; then leaves that are too small, or in which some value
+is too frequent, are merged with their siblings. A partition is a node of the tree, so that it has
+a box for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from serigraph.grouping import Box, Demand, kernels, whole_box
+from serigraph.grouping.problem import facts, scratch
+from serigraph.population import Domain, History, Population
+from serigraph.randomness import Randomness, SystemRandomness
+
+# A task with so many people takes seconds and some hundred megabytes, so that it is cheap to do
+# again where a machine is lost; with fewer, more groups lie at a border between partitions.
+PEOPLE = 150_000
+SAMPLED = 256  # people of a leaf that are looked at to draw its border
+MOST = 1_000_000  # people up to which partitions that failed are merged
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The nodes in pre-order, as `kernels.blind_tree` has them."""
+
+    nodes: NDArray[np.int64]
+    columns: int
+
+    @property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        return np.asarray(self.nodes[:, kernels.STATE] == 0)
+
+    def box(self, node: int) -> Box:
+        ends = self.nodes[node, kernels.BOX :].tolist()
+        return ends[: self.columns], ends[self.columns :]
+
+    def right(self, node: int) -> int:
+        return int(self.nodes[node, kernels.STATE])
+
+    def end(self, node: int) -> int:
+        """The row behind the last one below a node."""
+        while self.right(node):
+            node = self.right(node)
+        return node + 1
+
+    def parent(self, node: int) -> int:
+        """The node above; of the root, the root itself."""
+        at = parent = 0
+        while at != node:
+            parent = at
+            at = self.right(at) if node >= self.right(at) else at + 1
+        return parent
+
+    def leaves_below(self, node: int) -> NDArray[np.int64]:
+        rows = np.arange(node, self.end(node))
+        return rows[self.is_leaf[rows]]
+
+    def leaf_of(self, domains: tuple[Domain, ...], codes: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The leaf that each person lies in."""
+        people = codes.shape[1]
+        settled, order = self.nodes.copy(), np.empty(people, dtype=np.int64)
+        kernels.settle(_blind_facts(domains, codes, SystemRandomness()), settled, order)
+        leaf = np.empty(people, dtype=np.int64)
+        rows = np.flatnonzero(self.is_leaf)
+        begin, end = settled[rows, kernels.BEGIN], settled[rows, kernels.END]
+        leaf[order] = np.repeat(rows, end - begin)
+        return leaf
+
+
+def grow(
+    domains: tuple[Domain, ...], sample: NDArray[np.int32], leaves: int, randomness: Randomness
+) -> Tree:
+    """A tree with about so many leaves, from the codes of a sample of people.
+
+    Leaves have two thirds of their share at the least, and twice as much at the most.
+    """
+    people = sample.shape[1]
+    columns = len(domains)
+    low, high = whole_box(domains)
+    cell = np.array([0, people, 0, 0, *low, *high], dtype=np.int64)
+    size = max(2 * people // (3 * max(leaves, 1)), 1)
+    order = np.arange(people, dtype=np.int64)
+    f = _blind_facts(domains, sample, randomness)
+    if people == 0 or leaves <= 1:
+        return Tree(cell.reshape(1, -1), columns)
+    return Tree(np.asarray(kernels.blind_tree(f, scratch(0), order, cell, size, False)), columns)
+
+
+def _blind_facts(
+    domains: tuple[Domain, ...], codes: NDArray[np.int32], randomness: Randomness
+) -> kernels.Facts:
+    people = codes.shape[1]
+    nobody_knows = Population(
+        ids=pl.Series(np.arange(people)),
+        present=np.ones(people, dtype=np.bool_),
+        domains=domains,
+        codes=np.ascontiguousarray(codes),
+        protected=(),
+        held_start=np.zeros(people + 1, dtype=np.int64),
+        held=np.empty(0, dtype=np.int32),
+        values=pl.Series([None] * people, dtype=pl.List(pl.String)),
+        digest="",
+    )
+    return facts(
+        nobody_knows,
+        History.none(people),
+        Demand(rules=(), minimum_size=1, interleave=False),
+        np.ones(people, dtype=np.uint8),
+        randomness.keys(people),
+    )
+
+
+@dataclass(frozen=True)
+class Census:
+    """How many people each leaf has, and how many of them hold each protected value."""
+
+    people: NDArray[np.int64]  # of each node of the tree; only leaves have any
+    weight: NDArray[np.int64]  # those of them that hide others
+    leaf: NDArray[np.int64]  # one entry for each value held in each leaf
+    value: NDArray[np.int64]
+    holders: NDArray[np.int64]
+
+    def of_values(self, values: int) -> NDArray[np.int64]:
+        """The holders of each value, over all leaves."""
+        return np.bincount(self.value, weights=self.holders, minlength=values).astype(np.int64)
+
+
+def partitions(
+    tree: Tree, census: Census, base: NDArray[np.float64], minimum_size: int
+) -> tuple[int, ...]:
+    """The nodes that can stand by themselves as far as counts go, from left to right."""
+    rows = len(tree.nodes)
+    # A value that fits in both halves fits in the whole: only those that fail somewhere count.
+    crowded = census.holders * base[census.value] > census.weight[census.leaf]
+    watched = np.unique(census.value[crowded])
+    entries = np.flatnonzero(np.isin(census.value, watched))
+    holders = np.zeros((rows, len(watched)), dtype=np.int64)
+    place = np.searchsorted(watched, census.value[entries])
+    np.add.at(holders, (census.leaf[entries], place), census.holders[entries])
+    people = census.weight.copy()
+    chosen = np.zeros(rows, dtype=np.bool_)
+    is_settled = np.zeros(rows, dtype=np.bool_)
+    for node in range(rows - 1, -1, -1):
+        right = tree.right(node)
+        if right:
+            people[node] = people[node + 1] + people[right]
+            holders[node] = holders[node + 1] + holders[right]
+            if is_settled[node + 1] and is_settled[right]:
+                is_settled[node] = True
+                continue
+        fits = people[node] >= max(minimum_size, 1) and bool(
+            (holders[node] * base[watched] <= people[node]).all()
+        )
+        if fits or node == 0:
+            chosen[node : tree.end(node)] = False
+            chosen[node] = True
+            is_settled[node] = True
+    return tuple(np.flatnonzero(chosen).tolist())
+
+
+def merged_with_siblings(
+    tree: Tree, nodes: Sequence[int], failed: Sequence[int], people: NDArray[np.int64], most: int
+) -> tuple[tuple[int, ...], frozenset[int]]:
+    """The partitions after those that failed were merged with their neighbours, and those of the
+    failed ones that would become too large and stay as they are."""
+    chosen = set(nodes)
+    stuck = set()
+    for node in failed:
+        if node not in chosen:
+            continue  # its neighbour took it along already
+        parent = tree.parent(node)
+        if parent == node or people[tree.leaves_below(parent)].sum() > most:
+            stuck.add(node)
+            continue
+        chosen -= set(range(parent, tree.end(parent)))
+        chosen.add(parent)
+    return tuple(sorted(chosen)), frozenset(stuck & chosen)

@@ -1,0 +1,114 @@
+"""What travels between driver and tasks: people and their past as rows, and what became of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from serigraph.population import Domain, History, Population, ProtectedValue
+from serigraph.tables.people import column_name
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What a task found out about its partition; the groups themselves are in its draft files."""
+
+    node: int
+    people: int
+    has_failed: bool = False  # it needs its neighbour, or suppression
+    error: tuple[str, str, str, str, tuple[str, ...]] | None = None
+    draft: str = ""  # what the names of its files begin with
+    tables: tuple[str, ...] = ()
+    members: int = 0
+    present: int = 0
+    values: int = 0  # of people, that the release shows
+    holders: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    suppressed: Counter[str] = field(default_factory=Counter)
+    groups: int = 0
+    linked_groups: int = 0  # with a protected value
+    linked_size: int = 0  # people in them
+    largest_size: int = 0
+    largest: Fraction = Fraction(0)
+    pairs: int = 0
+    exact_pairs: int = 0
+    widths: tuple[float, ...] = ()
+    measured: Any = None
+
+
+def batches_of(frame: pl.DataFrame) -> list[pa.RecordBatch]:
+    """The rows as Spark takes them from a task: it knows no large lists and texts."""
+    table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+    narrow = pa.schema([(field.name, _narrow(field.type)) for field in table.schema])
+    return list(table.cast(narrow).to_batches())
+
+
+def _narrow(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_large_list(kind):
+        return pa.list_(_narrow(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _narrow(field.type)) for field in kind])
+    return pa.string() if pa.types.is_large_string(kind) else kind
+
+
+def population_of(
+    rows: pl.DataFrame, domains: tuple[Domain, ...], protected: tuple[ProtectedValue, ...]
+) -> Population:
+    """The people of a frame with ``id``, ``present``, codes, ``held`` and ``values``, in the order
+    that they have there."""
+    lengths = rows["held"].list.len().fill_null(0).to_numpy()
+    held = rows["held"].filter(rows["held"].list.len() > 0).explode()
+    return Population(
+        ids=rows["id"],
+        present=rows["present"].to_numpy().astype(np.bool_),
+        domains=domains,
+        codes=codes_of(rows, len(domains)),
+        protected=protected,
+        held_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        held=held.to_numpy().astype(np.int32),
+        values=rows["values"],
+        digest="",
+    )
+
+
+def codes_of(rows: pl.DataFrame, columns: int) -> NDArray[np.int32]:
+    """The codes of the quasi-identifiers, one row a column."""
+    return np.stack(
+        [rows[column_name(number)].to_numpy().astype(np.int32) for number in range(columns)]
+    )
+
+
+def history_of(people: pl.DataFrame, compositions: pl.DataFrame, releases: int) -> History:
+    """The past of people that have ``past``, from the compositions of the groups they were in."""
+    if releases == 0:
+        return History.none(people.height)
+    held = compositions.sort("release", "group", "value")
+    groups = held.group_by("release", "group", maintain_order=True).agg(
+        pl.len().alias("entries"), pl.col("size").first()
+    )
+    numbered = groups.select("release", "group").with_row_index("past_group")
+    members = (
+        people.select("past")
+        .with_row_index("person")
+        .filter(pl.col("past").list.len() > 0)
+        .explode("past")
+        .unnest("past")
+        .join(numbered, on=["release", "group"])
+    )
+    of_person = np.full((releases, people.height), -1, dtype=np.int32)
+    of_person[members["release"].to_numpy() - 1, members["person"].to_numpy()] = members[
+        "past_group"
+    ].to_numpy()
+    return History(
+        groups=of_person,
+        start=np.concatenate([[0], np.cumsum(groups["entries"].to_numpy())]).astype(np.int64),
+        value=held["value"].to_numpy().astype(np.int32),
+        count=held["count"].to_numpy().astype(np.int64),
+        size=groups["size"].to_numpy().astype(np.int64),
+    )

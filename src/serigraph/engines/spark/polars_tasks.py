@@ -1,0 +1,35 @@
+"""Tasks over frames of Polars: each gets all rows of its partition at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pyarrow as pa
+
+from serigraph.engines.spark.versions import of_this_version
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+ROWS = 1_000_000  # that a task gets, about
+
+
+def number_of_tasks(rows: int, frame: DataFrame) -> int:
+    """How many tasks so many rows want: enough for every core, none too large for memory."""
+    return max(-(-rows // ROWS), frame.sparkSession.sparkContext.defaultParallelism)
+
+
+def each_partition(
+    frame: DataFrame, work: Callable[[pl.DataFrame], pl.DataFrame], schema: str
+) -> DataFrame:
+    """What ``work`` makes of each partition; partitions without rows are left out."""
+
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = list(batches)
+        if any(batch.num_rows for batch in rows):
+            made = work(pl.DataFrame(pa.Table.from_batches(rows)))
+            yield from made.to_arrow(compat_level=pl.CompatLevel.oldest()).to_batches()
+
+    return frame.mapInArrow(of_this_version(task), schema)

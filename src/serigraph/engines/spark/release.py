@@ -1,0 +1,423 @@
+"""The engine for a cluster: partitions the people, has them grouped and verified, adds up."""
+
+from __future__ import annotations
+
+import pickle
+import secrets
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from serigraph.engines.feasibility import Counts, Losses, excess_holders, losses, refusal
+from serigraph.engines.local import demand_of
+from serigraph.engines.plan import Plan, Progress
+from serigraph.engines.spark.failures import cluster_errors
+from serigraph.engines.spark.keeping import Kept
+from serigraph.engines.spark.ledger_frames import LedgerFrames
+from serigraph.engines.spark.partitions import (
+    MOST,
+    SAMPLED,
+    Census,
+    Tree,
+    grow,
+    merged_with_siblings,
+    partitions,
+)
+from serigraph.engines.spark.people import Everybody, with_past
+from serigraph.engines.spark.pieces import Piece, codes_of, population_of
+from serigraph.engines.spark.tasks import (
+    TOLD,
+    File,
+    GroupPartition,
+    Measure,
+    Place,
+    Suppress,
+    Write,
+    WritePiece,
+    heard,
+)
+from serigraph.engines.spark.versions import of_this_version
+from serigraph.errors import GuaranteeExceeded, ImpossibleState
+from serigraph.ledger import ReleaseRecord
+from serigraph.randomness import SystemRandomness
+from serigraph.tables.digests import digest_of
+from serigraph.tables.people import column_name
+from serigraph.verification.kernels import overlapping
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_LOW = 2**32 - 1
+_ERRORS = {each.__name__: each for each in (GuaranteeExceeded, ImpossibleState)}  # of tasks
+
+
+@dataclass(frozen=True)
+class MadeOnSpark:
+    """A verified release whose groups and tables lie in files, and its figures."""
+
+    pieces: tuple[Piece, ...]  # from left to right
+    files: tuple[File, ...]  # of groups, of values and for the public
+    widths: dict[str, float]
+    lost: Losses
+    counts: Counts  # of what is published
+
+    def figures(self) -> dict[str, object]:
+        """What is said of the release, as of one that was made on one machine."""
+        groups = sum(piece.groups for piece in self.pieces)
+        linked = sum(piece.linked_groups for piece in self.pieces)
+        members = sum(piece.members for piece in self.pieces)
+        return {
+            "people": members,
+            "present": self.counts.present,
+            "groups": groups,
+            "mean_size": members / groups if groups else 0.0,
+            "groups_with_protected_value": linked,
+            "mean_size_with_protected_value": sum(piece.linked_size for piece in self.pieces)
+            / linked
+            if linked
+            else 0.0,
+            "largest_size": max((piece.largest_size for piece in self.pieces), default=0),
+            "protected_values": len(self.counts.protected),
+            "pairs_checked": sum(piece.pairs for piece in self.pieces),
+            "pairs_decided_in_fractions": sum(piece.exact_pairs for piece in self.pieces),
+            "largest_probability": str(self.largest),
+            "suppressed_values": self.lost.values,
+            "people_left_out": self.lost.people,
+            "normalised_widths": self.widths,
+            "mean_normalised_width": float(np.mean(list(self.widths.values()))),
+        }
+
+    @property
+    def largest(self) -> Fraction:
+        return max((piece.largest for piece in self.pieces), default=Fraction(0))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the engine works with."""
+
+    session: SparkSession
+    ledger: LedgerFrames
+    releases: tuple[ReleaseRecord, ...]
+    drafts: Path  # a folder that driver and executors share
+    partition_people: int
+    kept: Kept
+    measure: Measure
+    write: Write
+
+
+def make_release_on_spark(
+    everybody: Everybody,
+    plan: Plan,
+    setting: Setting,
+    ensure_new: Callable[[str], None],
+    progress: Progress,
+) -> MadeOnSpark:
+    """Make a release on a cluster; raises what ``make_release`` raises.
+
+    ``ensure_new`` is called with the digest of the table, and refuses one that is out already.
+    """
+    people = everybody.frame
+    number = everybody.present if plan.is_presence_known else everybody.people
+    if plan.is_presence_known:
+        people = people.filter("present")
+    progress("recalling")
+    tree = _tree(people, number, everybody, setting.partition_people)
+    place = Place(tree, everybody.domains, everybody.protection)
+    joined = with_past(people, setting.ledger, setting.releases)
+    kept = setting.kept
+    placed = kept.keep(joined.mapInArrow(of_this_version(place), _placed_schema(joined)))
+    with cluster_errors("placing the people"):
+        census, counts, total = _counted(placed, tree, everybody, plan)
+    kept.let_go(everybody.merged)
+    ensure_new(digest_of((each.name for each in everybody.domains), everybody.present, total))
+    protected = everybody.protection.protected
+    base = demand_of(protected, plan).base_targets(
+        population_of(_nobody(everybody), everybody.domains, protected)
+    )
+    before = counts
+    suppressed: Counter[str] = Counter()
+    while True:
+        weight = counts.present if plan.is_presence_known else counts.people
+        excess = excess_holders(protected, counts.holders, base, weight)
+        if not excess:
+            break
+        suppressed.update({protected[value].name: many for value, many in excess.items()})
+        with cluster_errors("suppressing values"):
+            fewer = kept.keep(_without(placed, excess, everybody, plan))
+            census, counts, _ = _counted(fewer, tree, everybody, plan)
+        kept.let_go(placed)
+        placed = fewer
+    progress("forming groups")
+    pieces = _grouped(placed, tree, census, base, everybody, plan, setting)
+    progress("verifying")
+    _check_whole(pieces, tree, census, plan)
+    kept.let_go(placed)
+    after = replace(
+        counts,
+        holders=np.sum([piece.holders for piece in pieces], axis=0, dtype=np.int64),
+        present=sum(piece.present for piece in pieces),
+        values=sum(piece.values for piece in pieces),
+    )
+    lost = losses(before, after)
+    for piece in pieces:
+        suppressed.update(piece.suppressed)
+    if suppressed and (not plan.allows_suppression or not after.present):
+        raise refusal(before, base, suppressed, lost, f"release {plan.label}")
+    progress("recoding")
+    shares = np.array([piece.people for piece in pieces]) / sum(piece.people for piece in pieces)
+    widths = shares @ np.array([piece.widths for piece in pieces])
+    return MadeOnSpark(
+        pieces=pieces,
+        files=_written(pieces, plan, setting),
+        widths={d.name: float(w) for d, w in zip(everybody.domains, widths, strict=True)},
+        lost=lost,
+        counts=after,
+    )
+
+
+def _nobody(everybody: Everybody) -> pl.DataFrame:
+    codes = [pl.Series(column_name(n), [], dtype=pl.Int32) for n in range(len(everybody.domains))]
+    held = pl.Series("held", [], dtype=pl.List(pl.Int32))
+    values = pl.Series("values", [], dtype=pl.List(pl.String))
+    present = pl.Series("present", [], dtype=pl.Boolean)
+    return pl.DataFrame([everybody.ids.alias("id"), present, *codes, held, values])
+
+
+def _placed_schema(frame: DataFrame) -> Any:
+    from pyspark.sql.types import ArrayType, IntegerType, LongType, StructType
+
+    schema = StructType(list(frame.schema.fields))
+    schema = schema.add("leaf", IntegerType()).add("record", LongType())
+    return schema.add("held", ArrayType(IntegerType()))
+
+
+def _tree(people: DataFrame, number: int, everybody: Everybody, partition_people: int) -> Tree:
+    """Borders from a sample that the driver can hold."""
+    leaves = max(number // partition_people, 1)
+    codes = [column_name(column) for column in range(len(everybody.domains))]
+    with cluster_errors("sampling the people"):
+        if leaves > 1:
+            share = min(1.0, SAMPLED * leaves / number)
+            sample = pl.DataFrame(
+                people.select(*codes).sample(fraction=share, seed=secrets.randbits(62)).toArrow()
+            )
+        else:
+            sample = _nobody(everybody)
+    sampled = codes_of(sample, len(codes))
+    return grow(everybody.domains, sampled, leaves, SystemRandomness())
+
+
+def _counted(
+    placed: DataFrame, tree: Tree, everybody: Everybody, plan: Plan
+) -> tuple[Census, Counts, int]:
+    """People and holders of each leaf, what is published in all, and the sum of the records."""
+    from pyspark.sql import functions as f
+
+    is_present = f.col("present")
+    own = f.when(is_present, f.col("record"))
+    by_leaf = pl.DataFrame(
+        placed.groupBy("leaf")
+        .agg(
+            f.count(f.lit(1)).alias("people"),
+            f.count_if(is_present).alias("present"),
+            f.coalesce(f.sum(f.array_size("values")), f.lit(0)).alias("values"),
+            f.coalesce(f.sum(own.bitwiseAND(f.lit(_LOW))), f.lit(0)).alias("low"),
+            f.coalesce(f.sum(f.shiftrightunsigned(own, 32)), f.lit(0)).alias("high"),
+        )
+        .toArrow()
+    )
+    held = pl.DataFrame(
+        placed.select("leaf", f.explode("held").alias("value"))
+        .groupBy("leaf", "value")
+        .agg(f.count(f.lit(1)).alias("holders"))
+        .toArrow()
+    )
+    people = np.zeros(len(tree.nodes), dtype=np.int64)
+    weight = people.copy()
+    leaf = by_leaf["leaf"].to_numpy()
+    people[leaf] = by_leaf["people"].to_numpy()
+    weight[leaf] = by_leaf["present" if plan.is_presence_known else "people"].to_numpy()
+    census = Census(
+        people=people,
+        weight=weight,
+        leaf=held["leaf"].to_numpy().astype(np.int64),
+        value=held["value"].to_numpy().astype(np.int64),
+        holders=held["holders"].to_numpy().astype(np.int64),
+    )
+    protected = everybody.protection.protected
+    counts = Counts(
+        protected=protected,
+        holders=census.of_values(len(protected)),
+        people=int(by_leaf["people"].sum()),
+        present=int(by_leaf["present"].sum()),
+        values=int(by_leaf["values"].sum()),
+    )
+    total = sum(by_leaf["low"].to_list()) + (sum(by_leaf["high"].to_list()) << 32)
+    return census, counts, total % 2**64
+
+
+def _without(
+    placed: DataFrame, excess: Mapping[int, int], everybody: Everybody, plan: Plan
+) -> DataFrame:
+    """The people without values that do not fit. Who of the holders loses one is decided by a
+    keyed hash of the id: as good as random to whoever has not the key, which nobody keeps, and the
+    same whenever a task is done again."""
+    from pyspark.sql import functions as f
+
+    chosen = []
+    for value, many in excess.items():
+        holds = f.array_contains("held", value)
+        drawn = f.sha2(f.concat(f.lit(secrets.token_hex(32)), f.col("id").cast("string")), 256)
+        last = _smallest(placed.filter(holds).select(drawn.alias("drawn")), many)
+        chosen.append(f.when(holds & (drawn <= last), f.lit(value)))
+    schema = placed.schema
+    marked = placed.withColumn("chosen", f.array_compact(f.array(*chosen)))
+    drops = plan.is_presence_known and plan.form == "bucketised"
+    task = Suppress(everybody.domains, everybody.protection, drops)
+    return marked.mapInArrow(of_this_version(task), schema)
+
+
+def _smallest(drawn: DataFrame, number: int) -> str:
+    """The largest of the so many smallest texts in the only column, without collecting it all."""
+    from pyspark.sql import functions as f
+
+    beginning = f.substring("drawn", 1, 4)
+    by_beginning = pl.DataFrame(
+        drawn.groupBy(beginning.alias("begins")).agg(f.count(f.lit(1)).alias("rows")).toArrow()
+    ).sort("begins")
+    up_to = by_beginning["rows"].cum_sum()
+    at = int((up_to >= number).arg_max() or 0)
+    before = int(up_to[at]) - int(by_beginning["rows"][at])
+    near = pl.DataFrame(drawn.filter(beginning == by_beginning["begins"][at]).toArrow())
+    return str(near["drawn"].sort()[number - before - 1])
+
+
+def _grouped(
+    placed: DataFrame,
+    tree: Tree,
+    census: Census,
+    base: NDArray[np.float64],
+    everybody: Everybody,
+    plan: Plan,
+    setting: Setting,
+) -> tuple[Piece, ...]:
+    """Have the groups of every partition formed; merge those that fail with their neighbours."""
+    most = max(MOST, setting.partition_people)
+    nodes = partitions(tree, census, base, plan.minimum_size)
+    last_resort = frozenset([0])
+    compositions = _compositions(setting, everybody)
+    done: dict[int, Piece] = {}
+    while True:
+        wanted = [node for node in nodes if node not in done]
+        task = GroupPartition(
+            tree=tree,
+            domains=everybody.domains,
+            protection=everybody.protection,
+            plan=plan,
+            releases=len(setting.releases),
+            drafts=setting.drafts,
+            last_resort=last_resort,
+            measure=setting.measure,
+        )
+        with cluster_errors("forming groups"):
+            sent = _sent(placed, tree, wanted, compositions, setting)
+            found = heard(sent.mapInArrow(of_this_version(task), TOLD).toArrow())
+        for piece in found:
+            if piece.error is not None:
+                kind, what, where, remedy, problems = piece.error
+                raise _ERRORS[kind](what, where=where, remedy=remedy, problems=problems)
+        failed = [piece.node for piece in found if piece.has_failed]
+        done |= {piece.node: piece for piece in found if not piece.has_failed}
+        if not failed:
+            return tuple(done[node] for node in nodes if node in done)
+        nodes, stuck = merged_with_siblings(tree, nodes, failed, census.people, most)
+        last_resort |= stuck
+        done = {node: piece for node, piece in done.items() if node in nodes}
+
+
+def _sent(
+    placed: DataFrame,
+    tree: Tree,
+    nodes: list[int],
+    compositions: DataFrame | None,
+    setting: Setting,
+) -> DataFrame:
+    """The people of some partitions, each partition in a task of its own, together with the
+    compositions of the groups that they were in: one shuffle brings both."""
+    from pyspark.sql import functions as f
+
+    rows = [
+        (int(leaf), node, slot)
+        for slot, node in enumerate(nodes)
+        for leaf in tree.leaves_below(node)
+    ]
+    where = setting.session.createDataFrame(rows, "leaf int, node int, slot int")
+    people = placed.drop("record").join(f.broadcast(where), "leaf").drop("leaf")
+    sent = people.withColumn("is_person", f.lit(True))
+    if compositions is not None:
+        groups = people.select("node", "slot", f.explode("past").alias("was"))
+        groups = groups.select("node", "slot", "was.release", "was.group").distinct()
+        past = groups.join(compositions, ["release", "group"])
+        # Spark's Arrow writer takes quadratic time over long runs of lists that are null.
+        lists = {
+            name: f.array().cast(people.schema[name].dataType)
+            for name in ("past", "held", "values")
+        }
+        past = past.withColumns({"is_person": f.lit(False), **lists})
+        sent = sent.unionByName(past, allowMissingColumns=True)
+    return sent.repartitionById(len(nodes), "slot")
+
+
+def _compositions(setting: Setting, everybody: Everybody) -> DataFrame | None:
+    """What past groups held of what is protected now, by release and group."""
+    from pyspark.sql import functions as f
+
+    if not setting.releases:
+        return None
+    names = [(value.name, number) for number, value in enumerate(everybody.protection.protected)]
+    numbered = setting.session.createDataFrame(names, "value string, number int")
+    known = [release.number for release in setting.releases if release.is_presence_known]
+    size: Column = f.when(f.col("release").isin(known), f.col("present")).otherwise(f.col("size"))
+    groups = setting.ledger.groups().select("release", "group", size.alias("size"))
+    held = setting.ledger.values().join(f.broadcast(numbered), "value")
+    held = held.select("release", "group", f.col("number").alias("value"), "count")
+    return held.join(groups, ["release", "group"])
+
+
+def _check_whole(pieces: tuple[Piece, ...], tree: Tree, census: Census, plan: Plan) -> None:
+    """Everybody was grouped once, and the boxes of the partitions are disjoint."""
+    people = sum(piece.people for piece in pieces)
+    expected = [int(census.people[tree.leaves_below(piece.node)].sum()) for piece in pieces]
+    if [piece.people for piece in pieces] != expected or people != census.people.sum():
+        raise ImpossibleState("the partitions do not hold everybody once")
+    if plan.form == "generalised":
+        boxes = np.array([tree.box(piece.node) for piece in pieces], dtype=np.int32)
+        first, second = overlapping(boxes[:, 0].copy(), boxes[:, 1].copy())
+        if first >= 0:
+            raise ImpossibleState(f"the partitions {first} and {second} overlap")
+
+
+def _written(pieces: tuple[Piece, ...], plan: Plan, setting: Setting) -> tuple[File, ...]:
+    """The files of groups and values, and those for the public, with groups numbered through."""
+    first = np.cumsum([0, *(piece.groups for piece in pieces)]).tolist()
+    work = [
+        pickle.dumps((replace(piece, measured=None), number, first[number]))
+        for number, piece in enumerate(pieces)
+    ]
+    rows = pa.table(
+        {"node": pa.array(range(len(work)), pa.int32()), "told": pa.array(work, pa.binary())}
+    )
+    task = WritePiece(setting.drafts, plan.form == "bucketised", setting.write)
+    with cluster_errors("writing the release"):
+        sent = setting.session.createDataFrame(rows).repartitionById(len(work), "node")
+        found = heard(sent.mapInArrow(of_this_version(task), TOLD).toArrow())
+    return tuple(file for files in found for file in files)

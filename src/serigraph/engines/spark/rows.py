@@ -1,0 +1,69 @@
+"""Reading the rows of a table where they lie: ids, codes of quasi-identifiers, sets of values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import polars as pl
+import pyarrow as pa
+
+from serigraph.engines.spark.cells import TABLE, Understood, plain
+from serigraph.engines.spark.pieces import batches_of
+from serigraph.policy import Policy
+from serigraph.tables.identifiers import id_text, whole_ids
+from serigraph.tables.people import column_name
+from serigraph.tables.values import read_values, value_sets
+
+
+@dataclass(frozen=True)
+class RowReader:
+    """A task that turns the rows of one source into what every later step reads."""
+
+    source: str
+    policy: Policy
+    understood: Understood
+
+    def schema(self) -> str:
+        """The columns that come out; ``is_odd`` where an id is not written as an integer is."""
+        id_type = "long" if self.understood.ids_are_plain else "string"
+        codes = "".join(
+            f", {column_name(number)} int" for number in range(len(self.understood.domains))
+        )
+        return f"id {id_type}, is_odd boolean{codes}, values array<string>"
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch.num_rows:
+                yield from batches_of(self._read(pl.DataFrame(batch)))
+
+    def _read(self, rows: pl.DataFrame) -> pl.DataFrame:
+        given = rows[self.policy.person.id]
+        if self.understood.ids_are_plain:
+            ids = given.cast(pl.Int64, strict=False)
+            odd = ids.is_null() & given.is_not_null()
+        else:
+            ids, _ = id_text(given, self.policy)
+            odd = whole_ids(ids).is_null() & ids.is_not_null()
+        columns = [ids.alias("id"), odd.alias("is_odd")]
+        for number, lookup in enumerate(self.understood.lookups[self.source]):
+            name = self.understood.domains[number].name
+            columns.append(lookup.codes_of(rows[name]).alias(column_name(number)))
+        sets = pl.Series([None] * rows.height, dtype=pl.List(pl.String))
+        if self.source == TABLE:
+            cells = _with_one_look(
+                rows[self.policy.sensitive.column], self.understood.floats_are_whole
+            )
+            values, _ = read_values(cells, self.policy)
+            sets = value_sets(rows.height, values["row"], values["value"])
+        return pl.DataFrame([*columns, sets.cast(pl.List(pl.String)).alias("values")])
+
+
+def _with_one_look(column: pl.Series, floats_are_whole: bool) -> pl.Series:
+    """Floats as text that does not depend on the other rows of the batch."""
+    if isinstance(column.dtype, pl.List) and column.dtype.inner.is_float():
+        kind = pl.Int64 if floats_are_whole else pl.String
+        return column.list.eval((pl.element().fill_nan(None) + 0.0).cast(kind))
+    if column.dtype.is_float():
+        return plain(column.cast(pl.Float64)).cast(pl.Int64 if floats_are_whole else pl.String)
+    return column

@@ -1,0 +1,111 @@
+"""One way in for every kind of table: Spark reads what it can, the driver reads the rest."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from serigraph.engines.spark.failures import cluster_errors
+from serigraph.errors import TableError
+from serigraph.policy import Reading
+from serigraph.tables import read_table
+from serigraph.tables.dialect import detect_dialect
+from serigraph.tables.signatures import BY_SUFFIX
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_BEGINNING = 1 << 16
+_ENCODINGS = {"utf-8-sig": "UTF-8", "utf-8": "UTF-8", "utf8": "UTF-8", "latin-1": "ISO-8859-1"}
+
+
+def is_spark_frame(source: Any) -> bool:
+    """Whether this is a data frame of Spark; asks without importing Spark."""
+    return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "sparkSession")
+
+
+def table_frame(session: SparkSession, source: Any, reading: Reading) -> DataFrame:
+    """The rows and columns of ``source``, as they are, on the cluster.
+
+    CSV (also compressed) and Parquet files, or folders of them, are read by the executors, from any
+    path that Spark knows. Whatever else ``read_table`` reads is read by the driver, and sent there.
+    """
+    if is_spark_frame(source):
+        frame: DataFrame = source
+        return frame
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        name = path.rstrip("/").rsplit("/", 1)[-1].lower()
+        ending = "." + name.removesuffix(".gz").rsplit(".", 1)[-1]
+        kind = BY_SUFFIX.get(ending)
+        if kind == "CSV" and (lines := _csv(session, path, reading)) is not None:
+            return lines
+        if kind == "Parquet" or (kind is None and _is_elsewhere_or_folder(path)):
+            with cluster_errors("reading the table"):
+                return session.read.parquet(path)
+    table = read_table(source, reading)
+    with cluster_errors("sending the table to the cluster"):
+        return session.createDataFrame(table.to_arrow())
+
+
+def _is_elsewhere_or_folder(path: str) -> bool:
+    return "://" in path or os.path.isdir(path)
+
+
+def _csv(session: SparkSession, path: str, reading: Reading) -> DataFrame | None:
+    """Every cell as text, empty cells as null, ragged lines refused when they are met; None where
+    the file has an encoding that Spark does not read."""
+    with cluster_errors("reading the table"):
+        beginning = _first_bytes(session, path)
+        try:
+            dialect = detect_dialect(beginning, reading)
+        except (UnicodeError, LookupError):
+            raise TableError(
+                f"the file is not written in the encoding {reading.encoding!r}",
+                where=path,
+                remedy="correct encoding in the section [reading] of the policy, or leave it out",
+            ) from None
+        if dialect.encoding not in _ENCODINGS:
+            return None
+        names = dialect.header
+        if not names or len(set(names)) < len(names) or not all(name.strip() for name in names):
+            raise TableError(
+                "the first line does not name the columns",
+                where=path,
+                remedy="give every column a name of its own in the first line",
+            )
+        # A line is refused for any of its cells, not only for those that the policy names.
+        return session.read.option("columnPruning", "false").csv(
+            path,
+            schema=", ".join(f"`{name.replace('`', '``')}` string" for name in names),
+            header=True,
+            sep=dialect.delimiter,
+            quote=dialect.quote or "",
+            escape=dialect.quote or "",
+            encoding=_ENCODINGS[dialect.encoding],
+            mode="FAILFAST",
+            enforceSchema=True,
+        )
+
+
+def _first_bytes(session: SparkSession, path: str) -> bytes:
+    """The beginning of a file, or of the first file of a folder, decompressed."""
+    java: Any = session.sparkContext._jvm
+    settings = session.sparkContext._jsc.hadoopConfiguration()
+    at = java.org.apache.hadoop.fs.Path(path)
+    files = at.getFileSystem(settings)
+    if not files.exists(at):
+        raise TableError("there is no such file", where=path, remedy="check the path")
+    if files.getFileStatus(at).isDirectory():
+        found = sorted(str(each.getPath()) for each in files.listStatus(at))
+        shown = [each for each in found if not each.rsplit("/", 1)[-1].startswith(("_", "."))]
+        if not shown:
+            raise TableError("the folder holds no file", where=path, remedy="check the path")
+        at = java.org.apache.hadoop.fs.Path(shown[0])
+    codec = java.org.apache.hadoop.io.compress.CompressionCodecFactory(settings).getCodec(at)
+    stream = files.open(at)
+    try:
+        content = stream if codec is None else codec.createInputStream(stream)
+        return bytes(content.readNBytes(_BEGINNING))
+    finally:
+        stream.close()

@@ -1,0 +1,337 @@
+"""What executors do: place people, form and verify the groups of a partition, write files.
+
+Randomness cannot be repeated, so that nothing that depends on it is computed twice: a task writes
+its groups to draft files with names of its own and tells the driver about them. Of a task that was
+tried several times one attempt is heard; the files of the others are never read.
+"""
+
+from __future__ import annotations
+
+import pickle
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from serigraph.engines.feasibility import Counts, losses
+from serigraph.engines.local import demand_of, finished, formed, without_excess
+from serigraph.engines.plan import Made, Plan
+from serigraph.engines.spark.partitions import Tree
+from serigraph.engines.spark.pieces import (
+    Piece,
+    batches_of,
+    codes_of,
+    history_of,
+    population_of,
+)
+from serigraph.errors import GuaranteeExceeded, ImpossibleState
+from serigraph.grouping import Grouping
+from serigraph.ledger.parts import (
+    GROUPS,
+    MEMBERS,
+    PEOPLE,
+    VALUES,
+    check_shape,
+    encode_groups,
+    encode_members,
+    encode_people,
+    encode_values,
+)
+from serigraph.ledger.storage import digest_of, sync, write_durably
+from serigraph.population import Domain, History, Population
+from serigraph.randomness import SystemRandomness
+from serigraph.recoding.tables import GROUP
+from serigraph.tables.digests import cell_hashes, record_hashes
+from serigraph.tables.protection import Protection, holdings_under
+
+Measure = Callable[[Made, Plan, History], Any]
+Write = Callable[[Path, str, dict[str, pl.DataFrame]], list[Path]]
+
+TOLD = "node int, told binary"  # what comes back from a task: pickled
+
+
+def told(node: int, what: Any) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict(
+        {"node": pa.array([node], pa.int32()), "told": pa.array([pickle.dumps(what)], pa.binary())}
+    )
+
+
+def heard(rows: pa.Table) -> list[Any]:
+    """What tasks told, ascending by node."""
+    in_order = sorted(rows.to_pylist(), key=lambda row: int(row["node"]))
+    return [pickle.loads(row["told"]) for row in in_order]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Adds to each person its leaf, what it holds of what is protected, and its record's hash."""
+
+    tree: Tree
+    domains: tuple[Domain, ...]
+    protection: Protection
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        hashes = {domain.name: cell_hashes(domain.values) for domain in self.domains}
+        for batch in batches:
+            people = pl.DataFrame(batch)
+            if people.is_empty():
+                continue
+            codes = codes_of(people, len(self.domains))
+            records = record_hashes(
+                people["id"],
+                {
+                    domain.name: (hashes[domain.name], column)
+                    for domain, column in zip(self.domains, codes, strict=True)
+                },
+                people["values"],
+            )
+            held = holdings_under(self.protection, people["values"])
+            placed = people.with_columns(
+                pl.Series("leaf", self.tree.leaf_of(self.domains, codes), dtype=pl.Int32),
+                pl.Series("record", records.view(np.int64)),
+                _lists(held.start, held.held).alias("held"),
+            )
+            yield from batches_of(placed)
+
+
+@dataclass(frozen=True)
+class Suppress:
+    """Takes from each person the values that its column ``chosen`` lists."""
+
+    domains: tuple[Domain, ...]
+    protection: Protection
+    drops_absent: bool
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            people = pl.DataFrame(batch)
+            if people.is_empty():
+                continue
+            population = population_of(people, self.domains, self.protection.protected)
+            lengths = people["chosen"].list.len().fill_null(0).to_numpy()
+            value = people["chosen"].filter(people["chosen"].list.len() > 0).explode()
+            after = population.without(
+                np.repeat(np.arange(people.height), lengths), value.to_numpy().astype(np.int32)
+            )
+            left = people.with_columns(
+                pl.Series("present", after.present),
+                after.values.alias("values"),
+                _lists(after.held_start, after.held).alias("held"),
+            ).drop("chosen")
+            if self.drops_absent:
+                left = left.filter("present")
+            yield from batches_of(left)
+
+
+@dataclass(frozen=True)
+class GroupPartition:
+    """Forms and verifies the groups of partitions; the same work as on one machine."""
+
+    tree: Tree
+    domains: tuple[Domain, ...]
+    protection: Protection
+    plan: Plan
+    releases: int
+    drafts: Path
+    last_resort: frozenset[int]  # nodes that have no neighbour to merge with
+    measure: Measure
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        got = [pl.DataFrame(batch) for batch in batches if batch.num_rows]
+        if not got:
+            return
+        for (node,), rows in pl.concat(got).partition_by("node", as_dict=True).items():
+            yield told(int(node), self._piece(int(node), rows))
+
+    def _piece(self, node: int, rows: pl.DataFrame) -> Piece:
+        is_person = rows["is_person"]
+        people = rows.filter(is_person).sort("id")
+        compositions = rows.filter(~is_person)
+        population = population_of(people, self.domains, self.protection.protected)
+        history = history_of(people, compositions, self.releases)
+        try:
+            return self._made(node, population, history, people["number"])
+        except (GuaranteeExceeded, ImpossibleState) as error:
+            said = (error.what, error.where, error.remedy, error.problems)
+            return Piece(node, population.size, error=(type(error).__name__, *said))
+
+    def _made(
+        self, node: int, population: Population, history: History, number: pl.Series
+    ) -> Piece:
+        randomness = SystemRandomness()
+        demand = demand_of(population.protected, self.plan)
+        box = self.tree.box(node)
+        grouping, excess = formed(population, history, demand, self.plan, randomness, box)
+        is_too_small = population.size < self.plan.minimum_size
+        if (len(excess[0]) or is_too_small) and node not in self.last_resort:
+            return Piece(node, population.size, has_failed=True)
+        before = Counts.of(population)
+        population, suppressed = without_excess(
+            population, history, demand, self.plan, grouping, excess
+        )
+        self._check_box(node, grouping)
+        lost = losses(before, Counts.of(population))
+        made = finished(population, history, demand, self.plan, grouping, lost, randomness)
+        check_shape(made.proof)
+        draft = f"{node:06d}-{uuid.uuid4().hex}"
+        self._write(node, draft, made, population, number)
+        proof, after = made.proof, Counts.of(population)
+        linked = np.unique(proof.value_group)
+        return Piece(
+            node=node,
+            people=population.size,
+            draft=draft,
+            tables=tuple(made.tables),
+            members=len(proof.ids),
+            present=after.present,
+            values=after.values,
+            holders=after.holders,
+            suppressed=suppressed,
+            groups=len(proof.size),
+            linked_groups=len(linked),
+            linked_size=int(proof.size[linked].sum()),
+            largest_size=int(proof.size.max(initial=0)),
+            largest=proof.largest,
+            pairs=proof.pairs,
+            exact_pairs=proof.exact_pairs,
+            widths=tuple(made.widths.values()),
+            measured=self.measure(made, self.plan, history),
+        )
+
+    def _check_box(self, node: int, grouping: Grouping) -> None:
+        """Partitions have disjoint boxes: groups that stay inside cannot overlap another's."""
+        low, high = (np.array(ends) for ends in self.tree.box(node))
+        if grouping.low.shape[1] and not (
+            (grouping.low >= low).all() and (grouping.high <= high).all()
+        ):
+            raise ImpossibleState("a group reaches beyond its partition")
+
+    def _write(
+        self, node: int, draft: str, made: Made, population: Population, number: pl.Series
+    ) -> None:
+        proof = made.proof
+        place = population.ids.search_sorted(proof.ids)
+        members = pl.DataFrame(
+            {
+                "id": proof.ids,
+                "number": number.gather(place),
+                "group": pl.Series(proof.group, dtype=pl.Int64),
+                "present": proof.present,
+            }
+        ).with_columns(pl.lit(node, dtype=pl.Int32).alias("node"))
+        groups = pl.DataFrame({"size": proof.size, "present": proof.present_size})
+        values = pl.DataFrame(
+            {
+                "group": pl.Series(proof.value_group, dtype=pl.Int64),
+                "value": proof.value_name,
+                "count": proof.value_count,
+            }
+        )
+        frames = {MEMBERS: members, GROUPS: groups, VALUES: values}
+        frames |= {f"{name}.parquet": table for name, table in made.tables.items()}
+        for name, frame in frames.items():
+            frame.write_parquet(self.drafts / f"{draft}-{name}", compression="zstd")
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that a task wrote: what kind it is, which of them, and what it holds."""
+
+    kind: str
+    number: int
+    path: Path
+    sha256: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class WritePiece:
+    """Numbers the groups of a partition through, and writes what the ledger and the public get."""
+
+    drafts: Path
+    is_numbered: bool  # the public sees the numbers of groups
+    write: Write
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.to_pylist():
+                piece, number, first = pickle.loads(row["told"])
+                yield told(number, self._written(piece, number, first))
+
+    def _written(self, piece: Piece, number: int, first: int) -> list[File]:
+        def draft(name: str) -> pl.DataFrame:
+            return pl.read_parquet(self.drafts / f"{piece.draft}-{name}", glob=False)
+
+        groups, values = draft(GROUPS), draft(VALUES)
+        contents = {
+            GROUPS: encode_groups(
+                first + np.arange(groups.height),
+                groups["size"].to_numpy(),
+                groups["present"].to_numpy(),
+            ),
+            VALUES: encode_values(
+                first + values["group"].to_numpy(), values["value"], values["count"].to_numpy()
+            ),
+        }
+        own = f"{number:05d}-{uuid.uuid4().hex}"
+        files = [
+            _written(self.drafts, own, kind, number, content, 0)
+            for kind, content in contents.items()
+        ]
+        tables = {name: draft(f"{name}.parquet") for name in piece.tables}
+        if self.is_numbered:
+            tables = {n: t.with_columns(pl.col(GROUP) + first) for n, t in tables.items()}
+        for path in self.write(self.drafts, own, tables):
+            sync(path)
+            content = path.read_bytes()
+            kind = path.name.removeprefix(f"{own}-")
+            files.append(File(kind, number, path, digest_of(content), 0))
+        return files
+
+
+@dataclass(frozen=True)
+class WriteMembers:
+    """Writes members that come in the order of their numbers, or new ones in that of their ids.
+
+    A column ``piece`` says which part of the order a task has; ``first`` gives the number of the
+    first new person in each.
+    """
+
+    drafts: Path
+    first: dict[int, int] | None  # None for members that have their numbers already
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        got = [pl.DataFrame(batch) for batch in batches if batch.num_rows]
+        if not got:
+            return
+        members = pl.concat(got)
+        part = int(members["piece"][0])
+        own = f"{uuid.uuid4().hex}-{part:05d}"
+        files = []
+        number: NDArray[np.int64]
+        if self.first is None:
+            number = members["number"].to_numpy()
+        else:
+            number = self.first[part] + np.arange(members.height)
+            content = encode_people(members["id"])
+            files.append(_written(self.drafts, own, PEOPLE, part, content, members.height))
+        content = encode_members(number, members["group"].to_numpy(), members["present"].to_numpy())
+        files.append(_written(self.drafts, own, MEMBERS, part, content, members.height))
+        yield told(part, files)
+
+
+def _written(drafts: Path, own: str, kind: str, number: int, content: bytes, rows: int) -> File:
+    path = drafts / f"{own}-{kind}"
+    write_durably(path, content)
+    return File(kind, number, path, digest_of(content), rows)
+
+
+def _lists(start: NDArray[np.int64], entries: NDArray[np.int32]) -> pl.Series:
+    lists = pa.LargeListArray.from_arrays(pa.array(start), pa.array(entries.astype(np.int32)))
+    return pl.Series(pl.from_arrow(lists))

@@ -1,0 +1,189 @@
+"""One release on a cluster: Spark reads, partitions and writes; the catalog's commit stays one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from serigraph.engines import Progress
+from serigraph.engines.spark.cells import REGISTRY, TABLE
+from serigraph.engines.spark.digests import comparing_on
+from serigraph.engines.spark.failures import cluster_errors
+from serigraph.engines.spark.keeping import Kept
+from serigraph.engines.spark.ledger_frames import LedgerFrames
+from serigraph.engines.spark.members import written_parts
+from serigraph.engines.spark.partitions import PEOPLE as PARTITION_PEOPLE
+from serigraph.engines.spark.people import everybody
+from serigraph.engines.spark.release import MadeOnSpark, Setting, make_release_on_spark
+from serigraph.engines.spark.session import check_executors, spark_session
+from serigraph.engines.spark.sources import is_spark_frame, table_frame
+from serigraph.ledger import Series, Writer, storage_errors
+from serigraph.ledger.layout import Layout
+from serigraph.ledger.parts import GROUPS, VALUES
+from serigraph.policy import Policy
+from serigraph.privacy.strategies import OptimalSchedule
+from serigraph.publishing.files import write_tables
+from serigraph.publishing.published import Published, TablesOnDisk
+from serigraph.publishing.terms import (
+    advice,
+    as_published,
+    default_label,
+    draft_of,
+    known_choice,
+    plan_of,
+    policy_in_force,
+    summary_of,
+)
+from serigraph.publishing.unpublished import Documents, Measure, UnpublishedElsewhere
+
+_PATIENCE = 90.0  # seconds for the executors of somebody else's session to answer
+
+
+@dataclass(frozen=True)
+class _WritePublic:
+    """Writes the tables of one partition, in the formats that the policy asks for."""
+
+    policy: Policy
+
+    def __call__(self, folder: Path, own: str, tables: dict[str, pl.DataFrame]) -> list[Path]:
+        named = {
+            f"{own}-{name}": table for name, table in as_published(tables, self.policy).items()
+        }
+        write_tables(folder, named, self.policy.output.files)
+        return [
+            folder / f"{name}.{ending}" for name in named for ending in self.policy.output.files
+        ]
+
+
+def publish_on_spark(
+    table: Any,
+    series: str | os.PathLike[str] | Series,
+    *,
+    registry: Any,
+    label: str,
+    query: str,
+    allow_suppression: bool,
+    wait: float,
+    progress: Progress,
+    documents: Documents,
+    measure: Measure,
+    published_at: datetime | None,
+    master: str,
+    spark_settings: Mapping[str, str],
+    partition_people: int,
+) -> Published:
+    """``publish`` with the work done by Spark; the arguments are those of ``publish``."""
+    opened = series if isinstance(series, Series) else Series.open(Path(series))
+    if is_spark_frame(table):
+        check_executors(table.sparkSession, _PATIENCE)
+        using: Any = nullcontext(table.sparkSession)
+    else:
+        using = spark_session(master, settings=spark_settings)
+    with (
+        using as session,
+        Kept() as kept,
+        opened.writing(wait, comparing_on(session)) as writer,
+    ):
+        policy = policy_in_force(opened, writer.releases)
+        named = label or default_label(table, len(writer.releases) + 1)
+        progress("reading")
+        reading = policy.reading.model_copy(update={"query": query}) if query else policy.reading
+        frames = {TABLE: table_frame(session, table, reading)}
+        if registry is not None:
+            frames[REGISTRY] = table_frame(session, registry, policy.reading.for_registry())
+        with storage_errors(writer.drafts):
+            writer.drafts.mkdir()
+        setting = Setting(
+            session=session,
+            ledger=LedgerFrames(session, Layout(opened.path), writer.releases),
+            releases=writer.releases,
+            drafts=writer.drafts,
+            partition_people=partition_people or PARTITION_PEOPLE,
+            kept=kept,
+            measure=measure,
+            write=_WritePublic(policy),
+        )
+        progress("preparing")
+        people = everybody(
+            frames, policy, setting.ledger, writer.releases, known_choice(writer.releases), kept
+        )
+        digests: list[str] = []
+
+        def ensure_new(digest: str) -> None:
+            digests.append(digest)
+            writer.ensure_new(named, digest, people.ids)
+
+        strategy = policy.strategy_for(_links_so_far(setting, policy))
+        plan = plan_of(policy, strategy, named, allow_suppression)
+        made = make_release_on_spark(people, plan, setting, ensure_new, progress)
+        progress("writing")
+        parts = written_parts(made, people.ids, setting)
+        _move_public(made, writer)
+        at = published_at or datetime.now(UTC)
+        summary = summary_of(
+            made.figures(),
+            people.outside_registry,
+            people.differing_from_registry,
+            strategy,
+            policy,
+        )
+        with storage_errors(writer.staging):
+            documents(
+                UnpublishedElsewhere(
+                    folder=writer.staging,
+                    earlier=writer.releases,
+                    label=named,
+                    published_at=at,
+                    policy=policy,
+                    strategy=strategy,
+                    summary=summary,
+                    measured=tuple(piece.measured for piece in made.pieces),
+                )
+            )
+        record = writer.commit_written(
+            parts, draft_of(policy, strategy, people.choice, named, at, digests[-1], summary)
+        )
+    folder = opened.path / "releases" / record.label
+    return Published(
+        record,
+        folder,
+        TablesOnDisk(folder),
+        (*people.notes, *advice(made.widths, policy)),
+    )
+
+
+def _move_public(made: MadeOnSpark, writer: Writer) -> None:
+    """Bring the public files to where they are published from: one file where there is one
+    partition, otherwise a folder of that name, which readers of Parquet take for a file."""
+    with storage_errors(writer.staging):
+        for file in made.files:
+            if file.kind in (GROUPS, VALUES):
+                continue
+            target = writer.staging / file.kind
+            if len(made.pieces) > 1:
+                target.mkdir(exist_ok=True)
+                target = target / f"part-{file.number:05d}{target.suffix}"
+            os.replace(file.path, target)
+
+
+def _links_so_far(setting: Setting, policy: Policy) -> tuple[int, ...]:
+    """How many pairs have had 0, 1, 2, ... links; empty unless the strategy learns from it."""
+    from pyspark.sql import functions as f
+
+    if not isinstance(policy.strategy_for(), OptimalSchedule) or not setting.releases:
+        return ()
+    pairs = setting.ledger.members().join(setting.ledger.values(), ["release", "group"])
+    links = pairs.groupBy("person", "value").agg(f.count(f.lit(1)).alias("links"))
+    with cluster_errors("counting the links so far"):
+        rows = links.groupBy("links").agg(f.count(f.lit(1)).alias("pairs")).collect()
+    histogram = [0] * (len(setting.releases) + 1)
+    for row in rows:
+        histogram[row["links"]] = row["pairs"]
+    return tuple(histogram)

@@ -1,0 +1,62 @@
+"""What came of publishing a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from serigraph.ledger import ReleaseRecord
+
+STAGES = (
+    "reading",
+    "preparing",
+    "recalling",
+    "forming groups",
+    "verifying",
+    "recoding",
+    "writing",
+    "committing",
+)
+
+
+@dataclass(frozen=True)
+class Published:
+    """What became of a table: the release, where its files are, and what they hold."""
+
+    record: ReleaseRecord
+    folder: Path
+    tables: Mapping[str, pl.DataFrame]
+    notes: tuple[str, ...]
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        figures: dict[str, Any] = self.record.summary
+        return figures
+
+
+class TablesOnDisk(Mapping[str, pl.DataFrame]):
+    """The tables of a release that may be larger than memory: each is read when it is asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._paths = {
+            path.name.removesuffix(ending): path
+            for ending in (".csv", ".parquet")  # Parquet wins
+            for path in sorted(folder.glob(f"*{ending}"))
+        }
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        path = self._paths[name]
+        parts = sorted(path.iterdir()) if path.is_dir() else [path]
+        if path.suffix == ".parquet":
+            return pl.concat([pl.read_parquet(part, glob=False) for part in parts])
+        return pl.concat([pl.read_csv(part, glob=False, infer_schema=False) for part in parts])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)

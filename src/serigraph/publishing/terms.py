@@ -1,0 +1,127 @@
+"""What is settled about a release before and after it is made, whichever engine makes it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from serigraph.engines import Plan
+from serigraph.errors import PolicyError
+from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series
+from serigraph.policy import Policy, check_unchanged, read_policy
+from serigraph.privacy.strategies import Strategy
+from serigraph.privacy.thresholds import threshold_text
+from serigraph.recoding.tables import GROUP
+from serigraph.tables import ProtectedChoice
+
+_TOO_MUCH = 0.5  # of the quasi-identifiers' precision
+
+
+def policy_in_force(series: Series, releases: tuple[ReleaseRecord, ...]) -> Policy:
+    """The policy as the file has it, if that is what the series was begun with."""
+    path = series.path / "policy.toml"
+    policy = read_policy(path)
+    if releases:
+        check_unchanged(releases[-1].policy, policy, path.read_text(encoding="utf-8"), str(path))
+    if policy.output.form == "bucketised" and GROUP in policy.quasi_identifiers:
+        raise PolicyError(
+            f"a quasi-identifier is called {GROUP!r}, as the column that a bucketised release adds",
+            where=str(path),
+            remedy="rename the column in the table and in the policy",
+        )
+    return policy
+
+
+def default_label(table: Any, number: int) -> str:
+    """The name of the file, with a dash for whatever the name of a folder cannot hold."""
+    named = Path(table).name.split(".")[0] if isinstance(table, str | os.PathLike) else ""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", named).strip("_-") or f"release-{number}"
+
+
+def known_choice(releases: tuple[ReleaseRecord, ...]) -> ProtectedChoice | None:
+    """What is protected since the first release, if there is one."""
+    return ProtectedChoice.from_json(releases[-1].protected_json) if releases else None
+
+
+def as_published(tables: dict[str, pl.DataFrame], policy: Policy) -> dict[str, pl.DataFrame]:
+    """Where the policy says that a person has one value, a cell holds that value and not a set."""
+    if policy.output.form == "generalised" and policy.sensitive.form == "single":
+        column = policy.sensitive.column
+        return {
+            name: table.with_columns(pl.col(column).list.first()) for name, table in tables.items()
+        }
+    return tables
+
+
+def plan_of(policy: Policy, strategy: Strategy, label: str, allow_suppression: bool) -> Plan:
+    """What the engine is asked for."""
+    return Plan(
+        label=label,
+        strategy=strategy,
+        form=policy.output.form,
+        method=policy.output.method,
+        minimum_size=policy.guarantee.minimum_group_size,
+        is_presence_known=policy.guarantee.adversary == "presence known",
+        allows_suppression=allow_suppression,
+        sensitive=policy.sensitive.column,
+    )
+
+
+def draft_of(
+    policy: Policy,
+    strategy: Strategy,
+    choice: ProtectedChoice,
+    label: str,
+    published_at: datetime,
+    table_digest: str,
+    summary: Mapping[str, object],
+) -> ReleaseDraft:
+    """What the ledger is told."""
+    return ReleaseDraft(
+        label=label,
+        published_at=published_at,
+        table_digest=table_digest,
+        policy=policy.frozen(),
+        protected=json.loads(choice.to_json()),
+        threshold=threshold_text(policy.threshold),
+        strategy=strategy.to_text(),
+        adversary=policy.guarantee.adversary,
+        summary=summary,
+    )
+
+
+def advice(widths: Mapping[str, float], policy: Policy) -> tuple[str, ...]:
+    """What would help where most of the precision is gone."""
+    lost = sum(widths.values()) / max(len(widths), 1)
+    if lost <= _TOO_MUCH or policy.output.form != "generalised":
+        return ()
+    return (
+        f"{lost:.0%} of the precision is lost, because values are nearly as frequent as the "
+        'guarantee allows: form = "bucketised" in [output] keeps the quasi-identifiers, and a '
+        "registry, fewer releases or fewer protected values make regions smaller",
+    )
+
+
+def summary_of(
+    figures: Mapping[str, object],
+    outside_registry: int,
+    differing_from_registry: int,
+    strategy: Strategy,
+    policy: Policy,
+) -> dict[str, object]:
+    """The figures of a release, with those of its making."""
+    return {
+        **figures,
+        "people_outside_registry": outside_registry,
+        "people_differing_from_registry": differing_from_registry,
+        "form": policy.output.form,
+        "method": policy.output.method,
+        "strategy": strategy.describe(),
+    }

@@ -1,0 +1,65 @@
+"""Compiled parts of the digest of a table: one number for each text, and for each record."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from serigraph.compiled import kernel
+
+
+@kernel
+def mix(bits):
+    """Every bit depends on all: the finaliser of SplitMix64."""
+    z = bits + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@kernel
+def mix_all(bits, kind):
+    """Mix every number by itself, together with the kind of thing that it stands for."""
+    mixed = np.empty(len(bits), dtype=np.uint64)
+    for i in range(len(bits)):
+        mixed[i] = mix(bits[i] ^ kind)
+    return mixed
+
+
+@kernel
+def mix_texts(content, begins, kind):
+    """One number for each text, eight bytes at a time; ``begins[i]`` is where text i begins."""
+    mixed = np.empty(len(begins) - 1, dtype=np.uint64)
+    for i in range(len(mixed)):
+        hashed = mix(np.uint64(begins[i + 1] - begins[i]) ^ kind)
+        word = np.uint64(0)
+        filled = 0
+        for at in range(begins[i], begins[i + 1]):
+            word = (word << np.uint64(8)) | np.uint64(content[at])
+            filled += 1
+            if filled == 8:
+                hashed = mix(hashed ^ word)
+                word = np.uint64(0)
+                filled = 0
+        if filled > 0:
+            hashed = mix(hashed ^ word)
+        mixed[i] = hashed
+    return mixed
+
+
+@kernel
+def mix_column(mixed, of_code, codes):
+    """Mix everybody's code of a quasi-identifier into the number of its record."""
+    for i in range(len(mixed)):
+        mixed[i] = mix(mixed[i] ^ of_code[codes[i]])
+
+
+@kernel
+def mix_sets(mixed, of_value, values, lengths):
+    """Mix everybody's set of values, in whichever order, into the number of its record."""
+    at = 0
+    for i in range(len(mixed)):
+        total = np.uint64(lengths[i])
+        for _ in range(lengths[i]):
+            total += mix(of_value[values[at]])
+            at += 1
+        mixed[i] = mix(mixed[i] ^ mix(total))

@@ -1,0 +1,298 @@
+"""Publishing on Spark: the same bars as on one machine, met by whichever engine makes a release."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import serigraph
+from publishing.checking import Meaning, check_series, exported
+from publishing.clinic import COMMON, RARE, Clinic, clinic, new_series, policy_text
+from serigraph.errors import AlreadyPublished, Infeasible, TableError
+from serigraph.ledger import Series
+from serigraph.publishing import Published
+from spark.standalone import descendants
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PARTITION = 700  # people, so that small tables have several
+THIS_MACHINE = pytest.mark.parametrize("spark", ["local[2]"], indirect=True)
+
+
+@pytest.fixture(scope="module")
+def hospital() -> Clinic:
+    return clinic(releases=4, people=2000, registered=3500, seed=3)
+
+
+def on_spark(table: Any, series: Series, **options: Any) -> Published:
+    return serigraph.publish(table, series, engine="spark", partition_people=PARTITION, **options)
+
+
+def publish_in_turn(
+    series: Series, hospital: Clinic, registry: pl.DataFrame | None, engines: str
+) -> list[Published]:
+    """The tables as r00, r01, ...; the letters of ``engines`` say where: l(ocal) or s(park)."""
+    publish = {"l": serigraph.publish, "s": on_spark}
+    return [
+        publish[engine](table, series, registry=registry, label=f"r{number:02}")
+        for number, (engine, table) in enumerate(zip(engines, hospital.tables, strict=False))
+    ]
+
+
+# Form, method and adversary, with a registry or not, and which engine makes which release.
+CASES = {
+    "regions": ('form = "generalised"', "presence unknown", True, "ssss"),
+    "buckets": ('form = "bucketised"\nmethod = "bottom-up"', "presence unknown", True, "lsls"),
+    "known": ('form = "generalised"\nmethod = "bottom-up"', "presence known", False, "sls"),
+    "known buckets": ('form = "bucketised"', "presence known", False, "ss"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_both_engines_meet_the_same_bars(
+    spark: SparkSession, hospital: Clinic, tmp_path: Path, case: str
+) -> None:
+    """Nobody above the threshold in fractions, regions disjoint, sizes as the local engine's."""
+    if spark.sparkContext.master.startswith("spark") and case != "regions":
+        pytest.skip("the cluster is tried with one of the cases")
+    output, adversary, is_registered, engines = CASES[case]
+    registry = hospital.registry if is_registered else None
+    text = policy_text(
+        output=output,
+        guarantee=f'threshold = "1/2"\nadversary = "{adversary}"\nminimum_group_size = 2',
+        strategy='name = "constant"\nreleases = 4',
+    )
+    made: dict[str, list[Published]] = {}
+    for name, turns in {"local": "l" * len(engines), "mixed": engines}.items():
+        series = new_series(tmp_path / name, text)
+        made[name] = publish_in_turn(series, hospital, registry, turns)
+        tables = hospital.tables[: len(engines)]
+        folder = exported(series, tmp_path / f"{name}-export")
+        check_series(series, tables, registry, exported=folder)
+        assert serigraph.audit(series.path).is_within
+        certificate = series.path / "releases" / "r01" / "certificate.json"
+        assert len(serigraph.verify(certificate).checks) == 4
+        assert serigraph.status(series).people > 0
+    for turn, here, there in zip(engines, made["local"], made["mixed"], strict=True):
+        assert there.record.table_digest == here.record.table_digest
+        assert there.figures.keys() == here.figures.keys()
+        assert there.figures["suppressed_values"] <= here.figures["suppressed_values"]
+        size = "mean_size_with_protected_value"
+        assert there.figures[size] == pytest.approx(here.figures[size], rel=0.1)
+        pieces = [part for part in there.record.parts if part.name.startswith("groups")]
+        assert (len(pieces) > 1) == (turn == "s")
+        rows = sum(table.height for table in there.tables.values())
+        assert rows == pytest.approx(sum(t.height for t in here.tables.values()), rel=0.1)
+
+
+@THIS_MACHINE
+def test_sets_classes_and_thresholds_of_their_own(
+    spark: SparkSession, hospital: Clinic, tmp_path: Path
+) -> None:
+    """A data frame of Spark says by itself where the release is made."""
+    name, diseases = "any of four", RARE[3:7]
+    own = {name: Fraction(1, 5), RARE[8]: Fraction(1, 4)}
+
+    def counted_as(value: str) -> set[str]:
+        names = {name} if value in diseases else set()
+        return names if value in COMMON else names | {value}
+
+    text = policy_text(
+        protected=f'except = {list(COMMON)}\n[protected.classes]\n"{name}" = {list(diseases)}\n'
+        "[protected.thresholds]\n" + "".join(f'"{k}" = "{v}"\n' for k, v in own.items()),
+        sensitive='column = "diagnosis"\nform = "rows"',
+        strategy='name = "constant"\nreleases = 4',
+    )
+    draw = random.Random(5)
+    tables = []
+    for table in hospital.tables[:2]:
+        more = table.sample(fraction=0.3, seed=1).with_columns(
+            diagnosis=pl.Series([draw.choice([*COMMON, *RARE]) for _ in range(600)])
+        )
+        tables.append(pl.concat([table, more]))
+    series = new_series(tmp_path / "clinic", text)
+    for number, table in enumerate(tables):
+        frame = spark.createDataFrame(table.to_arrow())
+        serigraph.publish(
+            frame,
+            series,
+            registry=hospital.registry,
+            label=f"r{number}",
+            partition_people=PARTITION,
+        )
+    sets: list[dict[str, set[str]]] = [{}, {}]
+    for table, held in zip(tables, sets, strict=True):
+        for person, value in table.select("patient", "diagnosis").iter_rows():
+            held.setdefault(person, set()).add(value)
+    check_series(
+        series,
+        tables,
+        hospital.registry,
+        exported=exported(series, tmp_path / "export"),
+        meaning=Meaning(counted_as=counted_as, thresholds=own),
+        sets=sets,
+    )
+
+
+@THIS_MACHINE
+@pytest.mark.parametrize("form", ["generalised", "bucketised"])
+def test_what_does_not_fit_is_refused_in_the_same_words_or_left_out(
+    spark: SparkSession, hospital: Clinic, tmp_path: Path, form: str
+) -> None:
+    values = ["hiv"] * 240 + ["flu"] * 1760
+    crowded = hospital.tables[0].with_columns(
+        diagnosis=pl.Series(values).sample(2000, seed=2, shuffle=True)
+    )
+    text = policy_text(
+        output=f'form = "{form}"', guarantee='threshold = "1/2"\nadversary = "presence known"'
+    )
+    said = {}
+    for name, publish in {"local": serigraph.publish, "spark": on_spark}.items():
+        series = new_series(tmp_path / name, text)
+        with pytest.raises(Infeasible) as refused:
+            publish(crowded, series, label="r00")
+        said[name] = str(refused.value)
+        assert not series.releases()
+        assert not any((series.path / "staging").iterdir())
+        assert not any((series.path / "ledger").iterdir())
+    assert said["spark"] == said["local"]
+    release = on_spark(crowded, series, label="r00", allow_suppression=True)
+    local = Series.open(tmp_path / "local")
+    here = serigraph.publish(crowded, local, label="r00", allow_suppression=True)
+    assert release.figures["suppressed_values"] <= here.figures["suppressed_values"]
+    check_series(series, [crowded], exported=exported(series, tmp_path / "export"))
+
+
+@THIS_MACHINE
+@pytest.mark.parametrize("form", ["generalised", "bucketised"])
+def test_a_partition_that_cannot_do_it_alone_is_merged_before_anything_is_suppressed(
+    spark: SparkSession, tmp_path: Path, form: str
+) -> None:
+    """The young have spent their budget for a value; a newcomer among them holds it."""
+    text = policy_text(
+        columns='[quasi_identifiers.age]\nkind = "numeric"\n',
+        protected='values = ["hiv"]',
+        strategy='name = "constant"\nreleases = 1',
+        output=f'form = "{form}"',
+    )
+    young = [(f"Y{number:02}", 20 + number) for number in range(20)]
+    old = [(f"O{number:02}", 90 + number) for number in range(20)]
+
+    def table(people: list[tuple[str, int]], holders: set[str]) -> pl.DataFrame:
+        rows = [(who, age, "hiv" if who in holders else "flu") for who, age in people]
+        return pl.DataFrame(rows, schema=["patient", "age", "diagnosis"], orient="row")
+
+    series = new_series(tmp_path / "clinic", text)
+    pieces = []
+    for people, holders in (
+        (young + old, {who for who, _ in young[::2]}),
+        ([*young, ("X", 41), *old], {"X"}),
+    ):
+        release = serigraph.publish(
+            table(people, holders),
+            series,
+            engine="spark",
+            partition_people=20,
+            allow_suppression=True,
+        )
+        assert release.figures["suppressed_values"] == 0
+        pieces.append(sum(part.name.startswith("groups") for part in release.record.parts))
+    assert pieces == [2, 1]
+    assert release.figures["groups_with_protected_value"] == 1
+    assert serigraph.audit(series.path).is_within
+
+
+@THIS_MACHINE
+def test_what_was_published_or_is_wrong_is_refused_alike(
+    spark: SparkSession, hospital: Clinic, tmp_path: Path
+) -> None:
+    table = hospital.tables[0].head(900)
+    series = new_series(tmp_path / "clinic", policy_text())
+    path = tmp_path / "first.csv"
+    table.sample(fraction=1, shuffle=True, seed=1).write_csv(path)
+    assert on_spark(str(path), series).record.label == "first"
+    with pytest.raises(AlreadyPublished, match="this table is out already"):
+        on_spark(table, series, label="again")
+    with pytest.raises(AlreadyPublished, match="this label is used already"):
+        on_spark(hospital.tables[1], series, label="FIRST")
+    with pytest.raises(AlreadyPublished, match="this table is out already"):
+        serigraph.publish(table, series, label="again")
+    numbers = pl.Series("patient", range(900))
+    with pytest.raises(TableError, match="the ids are integer"):
+        on_spark(table.with_columns(numbers), series, label="second")
+    wrong = pl.concat([table, table.head(2)]).with_columns(
+        age=pl.when(pl.int_range(pl.len()) == 5).then(pl.lit("old")).otherwise(pl.lit("33")),
+        zip=pl.when(pl.int_range(pl.len()) == 7).then(pl.lit("99999")).otherwise("zip"),
+    )
+    problems = {}
+    for name, publish in {"local": serigraph.publish, "spark": on_spark}.items():
+        with pytest.raises(TableError) as refused:
+            publish(wrong.drop("sex"), series, label="second")
+        problems[name] = refused.value.problems
+    assert [each.partition(" in 1 cell")[0] for each in problems["spark"]] == [
+        each.partition(" in 1 cell")[0].partition(", row")[0]
+        for each in problems["local"]
+        if "several rows" not in each
+    ]
+    assert len(series.releases()) == 1
+    assert not any((series.path / "staging").iterdir())
+
+
+@pytest.mark.parametrize("spark", ["cluster"], indirect=True)
+def test_a_task_that_dies_is_done_again_and_leaves_no_half_release(
+    spark: SparkSession, hospital: Clinic, tmp_path: Path
+) -> None:
+    series = new_series(tmp_path / "clinic", policy_text())
+    table = hospital.tables[0]
+    has_failed = Event()
+
+    def kill(stage: str) -> None:
+        if stage == "forming groups":
+            Thread(target=kill_workers, args=(spark, has_failed), daemon=True).start()
+
+    on_spark(table, series, label="r00", progress=kill)
+    assert has_failed.is_set()
+    check_series(series, [table], exported=exported(series, tmp_path / "export"))
+    named = {part.name for part in series.releases()[0].parts}
+    assert {path.name for path in (series.path / "ledger" / "0001").iterdir()} == named
+
+
+def kill_workers(spark: SparkSession, has_failed: Event) -> None:
+    """End the Python workers that this process has started, until a task has failed for it."""
+    tracker = spark.sparkContext.statusTracker()
+    stages: set[int] = set()
+    last = time.monotonic() + 60
+    while time.monotonic() < last:
+        stages |= set(tracker.getActiveStageIds())
+        seen = [info for stage in stages if (info := tracker.getStageInfo(stage))]
+        if any(info.numFailedTasks for info in seen):
+            has_failed.set()
+            return
+        if any(info.numActiveTasks for info in seen):
+            for pid in python_workers():
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        time.sleep(0.5)
+
+
+def python_workers() -> list[int]:
+    """The processes that a daemon of PySpark has forked, of executors that are ours."""
+
+    def is_daemon(pid: int) -> bool:
+        with suppress(OSError):
+            return b"pyspark.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return False
+
+    daemons = [pid for pid in descendants(os.getpid()) if is_daemon(pid)]
+    return [pid for daemon in daemons for pid in descendants(daemon)]
