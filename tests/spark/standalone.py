@@ -55,7 +55,7 @@ class Cluster:
     def kill_worker(self, number: int) -> int:
         """SIGKILL for a worker, its executors and their Python, at once; says how many died."""
         worker = self.workers[number]
-        dying = [*reversed(_descendants(worker.pid)), worker.pid]
+        dying = [*reversed(descendants(worker.pid)), worker.pid]
         for pid in dying:
             _kill(pid)
         worker.wait()
