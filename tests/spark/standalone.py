@@ -52,11 +52,14 @@ class Cluster:
         for _ in range(workers):
             self.add_worker()
 
-    def kill_worker(self, number: int) -> None:
-        """SIGKILL for a worker, its executors and their Python, at once."""
-        for pid in [*reversed(descendants(self.workers[number].pid)), self.workers[number].pid]:
+    def kill_worker(self, number: int) -> int:
+        """SIGKILL for a worker, its executors and their Python, at once; says how many died."""
+        worker = self.workers[number]
+        dying = [*reversed(descendants(worker.pid)), worker.pid]
+        for pid in dying:
             _kill(pid)
-        self.workers[number].wait()
+        worker.wait()
+        return len(dying)
 
     def end(self) -> None:
         for process in reversed(self.processes):
