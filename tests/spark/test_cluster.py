@@ -184,8 +184,10 @@ def test_a_driver_that_is_killed_in_the_middle(
 ) -> None:
     table, series = to_publish
     publisher = publishing(table, series, cluster)
-    wait_for(series, moment, publisher)
-    publisher.kill()
+    try:
+        wait_for(series, moment, publisher)
+    finally:
+        publisher.kill()
     publisher.communicate()
     assert serigraph.status(series).releases == ()
     assert not any((series / "staging").iterdir())
