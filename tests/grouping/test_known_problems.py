@@ -5,11 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 
 from grouping.cases import case, number_line
-from grouping.naive import PastGroup, Person
+from grouping.naive import PastGroup, Person, is_run_of_siblings
 from serigraph.grouping import Method
+from serigraph.population import Domain, Taxonomy
 from serigraph.privacy import ConstantRatio
 
 HALF = Fraction(1, 2)
@@ -114,3 +116,28 @@ def test_dealing_looks_at_nobodys_place(method: Method) -> None:
         )
         grouped.append(problem.groups().group.tolist())
     assert grouped[0] == grouped[1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("elsewhere", [0, 20])
+def test_regions_are_runs_of_siblings_where_branches_are_empty_or_nearly_so(
+    method: Method, elsewhere: int
+) -> None:
+    """Next to everybody lives in one branch, so that a sample sees no other."""
+    places = [f"{branch}{leaf}" for branch in "abcd" for leaf in range(5)]
+    taxonomy = Taxonomy.from_rows([[place, place[0], "*"] for place in places])
+    domain = Domain("place", "categorical", pl.Series(places), taxonomy)
+    at = [number % 5 for number in range(900)] + [18] * elsewhere
+    people = [Person((place,), frozenset({number % 30})) for number, place in enumerate(at)]
+    problem = case(
+        people,
+        [domain],
+        [ConstantRatio(2)] * 30,
+        [HALF] * 30,
+        method=method,
+        interleave=False,
+    )
+    grouping = problem.groups()
+    assert grouping.groups > 1
+    for low, high in zip(grouping.low[:, 0].tolist(), grouping.high[:, 0].tolist(), strict=True):
+        assert is_run_of_siblings(low, high, taxonomy.paths)

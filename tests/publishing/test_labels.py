@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from serigraph.ledger import check_label
-from serigraph.publishing.publish import _default_label
+from serigraph.publishing.terms import default_label
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from serigraph.publishing.publish import _default_label
     ],
 )
 def test_a_file_of_any_name_gives_a_usable_label(table: object, label: str) -> None:
-    assert _default_label(table, 7) == label
+    assert default_label(table, 7) == label
     check_label(label)
 
 

@@ -494,6 +494,35 @@ def shallowest_boundary(f, d, first, last):
 
 
 @kernel
+def shrink(f, order, cell):
+    """Let a cell's box leave out what no one of its people has, as far as that opens new cuts: a
+    missing value, and branches of a taxonomy. It stays a run of whole children of one node."""
+    columns = f.codes.shape[0]
+    for d in range(columns):
+        low, high = cell[0, BOX + d], cell[0, BOX + columns + d]
+        depths = f.offset[d]
+        if low == high or not (f.has_taxonomy[d] or f.divergence[depths + low] < 0):
+            continue
+        first, last = high, low
+        for i in range(cell[0, BEGIN], cell[0, END]):
+            code = np.int64(f.codes[d, order[i]])
+            first = min(first, code)
+            last = max(last, code)
+        if not f.has_taxonomy[d]:
+            cell[0, BOX + d] = min(first, low + 1)
+            continue
+        if first == last:
+            cell[0, BOX + d], cell[0, BOX + columns + d] = first, last
+            continue
+        depth = shallowest_boundary(f, d, first, last)
+        while first > low and f.divergence[depths + first - 1] > depth:
+            first -= 1
+        while last < high and f.divergence[depths + last] > depth:
+            last += 1
+        cell[0, BOX + d], cell[0, BOX + columns + d] = first, last
+
+
+@kernel
 def boundary(f, d, left, right, shallowest):
     """The code behind which a region may be cut between two neighbouring people, or -1."""
     for code in range(left, right if f.has_taxonomy[d] else min(left + 1, right)):
@@ -503,16 +532,16 @@ def boundary(f, d, left, right, shallowest):
 
 
 @kernel
-def list_cuts(f, s, board, a, b, size, least, squared, is_blind, one_side):
+def list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, one_side):
     """List the cuts of a cell with their scores, the lower the better; returns how many.
 
     A cut is a row: column, people on the left in the order of the column, last code on the left.
-    Both sides must have ``least`` people and must be able to stand by themselves as far as the
-    counts of values go; with ``one_side`` it is enough, though far worse, if one of them does. The
-    score is the width of both sides, weighted by people; it grows where people are left over, and
-    in a crowded cell with what the values on both sides need, since that is lost for further cuts.
-    (In a cell with few holders, that would tell where they are.) If the cut ``is_blind`` values
-    play no part.
+    ``box`` is the row of the cell: only its shallowest boundaries may be cut. Both sides must have
+    ``least`` people and must be able to stand by themselves as far as the counts of values go; with
+    ``one_side`` it is enough, though far worse, if one of them does. The score is the width of both
+    sides, weighted by people; it grows where people are left over, and in a crowded cell with what
+    the values on both sides need, since that is lost for further cuts. (In a cell with few holders,
+    that would tell where they are.) If the cut ``is_blind`` values play no part.
     """
     n = b - a
     found = 0
@@ -527,7 +556,8 @@ def list_cuts(f, s, board, a, b, size, least, squared, is_blind, one_side):
         last = f.codes[d, board.who[ranked[b - 1]]]
         if first == last:
             continue
-        shallowest = shallowest_boundary(f, d, first, last)
+        low, high = box[BOX + d], box[BOX + f.codes.shape[0] + d]
+        shallowest = shallowest_boundary(f, d, low, high)
         begin_again(s, board, touched)
         need = 0.0
         weight = 0
@@ -589,7 +619,7 @@ def next_cut(board, found):
 
 
 @kernel
-def choose_cut(f, s, board, a, b, size, state, simple, squared):
+def choose_cut(f, s, board, box, a, b, size, state, simple, squared):
     """The cut of a cell, by its row in the board's list, or -1 if none will do.
 
     A cell that is not valid as it is may be cut so that one side becomes valid. Where people have
@@ -598,7 +628,7 @@ def choose_cut(f, s, board, a, b, size, state, simple, squared):
     is_failed = state == FAILED
     least = f.minimum_size if is_failed else size
     is_blind = b < a
-    found = list_cuts(f, s, board, a, b, size, least, squared, is_blind, is_failed)
+    found = list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, is_failed)
     if simple or f.interleave or b - a > THOROUGH:
         return next_cut(board, found)
     start = np.int64(0)
@@ -708,18 +738,18 @@ def size_needed(f, s, people, a, b):
 
 
 @kernel
-def cut_large(f, s, order, a, b, size, squared, is_blind, found_cut):
-    """Cut a cell that is too large for a board, by a board of some of its people.
+def cut_by_some(f, s, order, box, a, b, m, size, squared, is_blind, found_cut):
+    """Cut a large cell by a board of m of its people.
 
     A sample sees how people are spread and not how far the farthest lie, which makes for better
     cuts. Parts ``order`` and returns how many are on the left, 0 if no cut was found; writes column
     and last code on the left to ``found_cut``.
     """
-    board = board_of(f, order, a, b, np.int64(SAMPLE))
+    board = board_of(f, order, a, b, m)
     start = np.int64(0)
     one = np.int64(1)
     yes = b > a
-    found = list_cuts(f, s, board, start, np.int64(SAMPLE), one, one, squared, yes, not yes)
+    found = list_cuts(f, s, board, box, start, m, one, one, squared, yes, not yes)
     target = np.empty(b - a, dtype=np.int64)
     competes = not is_blind and not f.interleave and b - a <= TRIAL
     if competes:
@@ -762,6 +792,18 @@ def cut_large(f, s, order, a, b, size, squared, is_blind, found_cut):
         left = round_down(f, target, left, found_cut[0], size)
     for i in range(b - a):
         order[a + i] = target[i]
+    return left
+
+
+@kernel
+def cut_large(f, s, order, box, a, b, size, squared, is_blind, found_cut):
+    """Cut a cell that is too large for a board of all of its people; see ``cut_by_some``."""
+    few = np.int64(SAMPLE)
+    left = cut_by_some(f, s, order, box, a, b, few, size, squared, is_blind, found_cut)
+    if left == 0:
+        # The only cuts may be around a branch that few people have.
+        many = min(b - a, np.int64(1 << PLACE_BITS))
+        left = cut_by_some(f, s, order, box, a, b, many, size, squared, is_blind, found_cut)
     return left
 
 
@@ -867,18 +909,20 @@ def cut_down(f, s, order, cells, simple, squared, until):
             state, size = cell_state(f, s, order, a, b, simple, False, slot)
         else:
             state = VALID
+        if not f.interleave:
+            shrink(f, order, cell)
         is_final = state <= PLAIN or (f.interleave and b - a < smallest * size)
         middle = start
         if is_final:
             pass
         elif b - a > LARGE:
-            middle = cut_large(f, s, order, a, b, size, squared, is_blind, found_cut)
+            middle = cut_large(f, s, order, cell[0], a, b, size, squared, is_blind, found_cut)
         else:
             if b > board_end or a < board_begin:
                 board_begin, board_end = a, b
                 board = board_of(f, order, a, b, b - a)
             x, y = a - board_begin, b - board_begin
-            best = choose_cut(f, s, board, x, y, size, state, simple, squared)
+            best = choose_cut(f, s, board, cell[0], x, y, size, state, simple, squared)
             if best >= 0:
                 apply_cut(board, x, y, best, order, a)
                 middle = board.cuts[best, 1]
@@ -988,13 +1032,13 @@ def blind_tree(f, s, order, cell, size, squared):
         if b - a < 2 * size:
             pass
         elif b - a > LARGE:
-            middle = cut_large(f, s, order, a, b, size, squared, yes, found_cut)
+            middle = cut_large(f, s, order, tree[rows], a, b, size, squared, yes, found_cut)
         else:
             if b > board_end or a < board_begin:
                 board_begin, board_end = a, b
                 board = board_of(f, order, a, b, b - a)
             x, y = a - board_begin, b - board_begin
-            found = list_cuts(f, s, board, x, y, size, size, squared, yes, not yes)
+            found = list_cuts(f, s, board, tree[rows], x, y, size, size, squared, yes, not yes)
             best = next_cut(board, found)
             if best >= 0:
                 apply_cut(board, x, y, best, order, a)
