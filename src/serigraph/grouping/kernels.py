@@ -487,30 +487,26 @@ def begin_again(s, board, touched):
 def shallowest_boundary(f, d, first, last):
     """How deep in the taxonomy the shallowest boundary between two codes lies."""
     depth = f.divergence[f.offset[d] + first]
-    if f.has_taxonomy[d]:
-        for code in range(first, last):
-            depth = min(depth, f.divergence[f.offset[d] + code])
+    for code in range(first, last):
+        depth = min(depth, f.divergence[f.offset[d] + code])
     return depth
 
 
 @kernel
 def shrink(f, order, cell):
-    """Let a cell's box leave out what no one of its people has, as far as that opens new cuts: a
-    missing value, and branches of a taxonomy. It stays a run of whole children of one node."""
+    """Let a cell's box leave out branches of taxonomies that nobody of the cell is in, which opens
+    new cuts. It stays a run of whole children of one node."""
     columns = f.codes.shape[0]
     for d in range(columns):
         low, high = cell[0, BOX + d], cell[0, BOX + columns + d]
         depths = f.offset[d]
-        if low == high or not (f.has_taxonomy[d] or f.divergence[depths + low] < 0):
+        if low == high or not f.has_taxonomy[d]:
             continue
         first, last = high, low
         for i in range(cell[0, BEGIN], cell[0, END]):
             code = np.int64(f.codes[d, order[i]])
             first = min(first, code)
             last = max(last, code)
-        if not f.has_taxonomy[d]:
-            cell[0, BOX + d] = min(first, low + 1)
-            continue
         if first == last:
             cell[0, BOX + d], cell[0, BOX + columns + d] = first, last
             continue
@@ -525,7 +521,9 @@ def shrink(f, order, cell):
 @kernel
 def boundary(f, d, left, right, shallowest):
     """The code behind which a region may be cut between two neighbouring people, or -1."""
-    for code in range(left, right if f.has_taxonomy[d] else min(left + 1, right)):
+    if not f.has_taxonomy[d]:
+        return left if left < right else np.int64(-1)
+    for code in range(left, right):
         if f.divergence[f.offset[d] + code] == shallowest:
             return code
     return np.int64(-1)
@@ -557,7 +555,7 @@ def list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, one_side):
         if first == last:
             continue
         low, high = box[BOX + d], box[BOX + f.codes.shape[0] + d]
-        shallowest = shallowest_boundary(f, d, low, high)
+        shallowest = shallowest_boundary(f, d, low, high) if f.has_taxonomy[d] else np.int32(0)
         begin_again(s, board, touched)
         need = 0.0
         weight = 0
