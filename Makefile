@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help demo test check bench bench-compare bench-grouping bench-spark peers reproduce lock clean
+.PHONY: help demo test test-spark check bench bench-compare bench-grouping bench-spark peers reproduce lock clean
 
 help:
 	@echo "make demo            a clinic of 40,000 people publishes ten releases"
 	@echo "make test            the gate and all tests"
+	@echo "make test-spark      all tests of Spark, some of which take minutes"
 	@echo "make check           the gate: ruff, mypy, import contract"
 	@echo "make bench           speed, side by side with the machine's floor"
 	@echo "make peers           other programs for make bench to run, installed apart"
@@ -27,7 +28,10 @@ demo: $(READY)
 	@$(BIN)/python examples/clinic.py --out demo-out
 
 test: check
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not thorough"
+
+test-spark: $(READY)
+	$(BIN)/python -m pytest tests/spark
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -178,7 +178,9 @@ def test_a_worker_that_is_killed_in_the_middle(
     assert not any((series / "staging").iterdir())
 
 
-@pytest.mark.parametrize("moment", [DRAFTS, "ledger/0001/*"])
+@pytest.mark.parametrize(
+    "moment", [DRAFTS, pytest.param("ledger/0001/*", marks=pytest.mark.thorough)]
+)
 def test_a_driver_that_is_killed_in_the_middle(
     moment: str, to_publish: tuple[Path, Path], cluster: Cluster
 ) -> None:

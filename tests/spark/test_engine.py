@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PARTITION = 700  # people, so that small tables have several
+THOROUGH = pytest.mark.thorough
 THIS_MACHINE = pytest.mark.parametrize("spark", ["local[2]"], indirect=True)
 
 
@@ -59,7 +60,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", ["regions", *(pytest.param(case, marks=THOROUGH) for case in list(CASES)[1:])]
+)
 def test_both_engines_meet_the_same_bars(
     spark: SparkSession, hospital: Clinic, tmp_path: Path, case: str
 ) -> None:
@@ -146,7 +149,7 @@ def test_sets_classes_and_thresholds_of_their_own(
 
 
 @THIS_MACHINE
-@pytest.mark.parametrize("form", ["generalised", "bucketised"])
+@pytest.mark.parametrize("form", ["generalised", pytest.param("bucketised", marks=THOROUGH)])
 def test_what_does_not_fit_is_refused_in_the_same_words_or_left_out(
     spark: SparkSession, hospital: Clinic, tmp_path: Path, form: str
 ) -> None:
@@ -175,7 +178,7 @@ def test_what_does_not_fit_is_refused_in_the_same_words_or_left_out(
 
 
 @THIS_MACHINE
-@pytest.mark.parametrize("form", ["generalised", "bucketised"])
+@pytest.mark.parametrize("form", ["generalised", pytest.param("bucketised", marks=THOROUGH)])
 def test_a_partition_that_cannot_do_it_alone_is_merged_before_anything_is_suppressed(
     spark: SparkSession, tmp_path: Path, form: str
 ) -> None:
@@ -249,6 +252,7 @@ def test_what_was_published_or_is_wrong_is_refused_alike(
     assert not any((series.path / "staging").iterdir())
 
 
+@THOROUGH
 @pytest.mark.parametrize("spark", ["cluster"], indirect=True)
 def test_a_task_that_dies_is_done_again_and_leaves_no_half_release(
     spark: SparkSession, hospital: Clinic, tmp_path: Path

@@ -29,7 +29,9 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module", params=["generalised", "bucketised"])
+@pytest.fixture(
+    scope="module", params=["generalised", pytest.param("bucketised", marks=pytest.mark.thorough)]
+)
 def series(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Series:
     known = "presence known" if request.param == "bucketised" else "presence unknown"
     # A folder whose name Spark could take for a pattern.
