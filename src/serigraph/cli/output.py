@@ -90,6 +90,6 @@ def stages(names: Sequence[str]) -> Iterator[Callable[[str], None]]:
 
         def enter(name: str) -> None:
             done = names.index(name) if name in names else 0
-            progress.update(task, description=name, completed=done)
+            progress.update(task, description=name, completed=done, refresh=True)
 
         yield enter

@@ -494,12 +494,13 @@ def shallowest_boundary(f, d, first, last):
 
 @kernel
 def shrink(f, order, cell):
-    """Let a cell's box leave out branches of taxonomies that nobody of the cell is in, which opens
-    new cuts. It stays a run of whole children of one node."""
+    """Where all people of a cell are in one branch of its box, let the box be that branch.
+
+    That opens new cuts, since only the shallowest boundaries of a box may be cut.
+    """
     columns = f.codes.shape[0]
     for d in range(columns):
         low, high = cell[0, BOX + d], cell[0, BOX + columns + d]
-        depths = f.offset[d]
         if low == high or not f.has_taxonomy[d]:
             continue
         first, last = high, low
@@ -508,12 +509,13 @@ def shrink(f, order, cell):
             first = min(first, code)
             last = max(last, code)
         if first == last:
-            cell[0, BOX + d], cell[0, BOX + columns + d] = first, last
             continue
         depth = shallowest_boundary(f, d, first, last)
-        while first > low and f.divergence[depths + first - 1] > depth:
+        if depth == shallowest_boundary(f, d, low, high):
+            continue
+        while first > low and f.divergence[f.offset[d] + first - 1] >= depth:
             first -= 1
-        while last < high and f.divergence[depths + last] > depth:
+        while last < high and f.divergence[f.offset[d] + last] >= depth:
             last += 1
         cell[0, BOX + d], cell[0, BOX + columns + d] = first, last
 
