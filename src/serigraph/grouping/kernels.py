@@ -30,8 +30,8 @@ LARGE = 512  # people of a larger cell are sampled to choose its cut; 2 ** PLACE
 PLACE_BITS = 13
 SAMPLE = 40
 TRIAL = 8192  # people of a cell that is cut in two ways, at the most
-TRIES = 16  # cuts
-TRIES_LARGE = 200
+TRIES = 16  # cuts, before a cell is left as it is
+TRIES_LARGE = 200  # cuts of a cell between LARGE and TRIAL
 COMPETING = 8  # cuts of a large cell that both sides survive
 GROUPS_TO_DEAL = 8  # in a cell at the least, where more than the values' shares matters
 PATIENCE = 64  # groups in a cell, before they are made larger because of histories
@@ -39,9 +39,7 @@ NEIGHBOURHOOD = 32  # groups that are merged and cut anew, bottom-up
 EXCHANGES = 400  # tried for somebody that fits nowhere
 THOROUGH = 2048  # cells up to this size are checked against every member's history
 WASTEFUL = 1.5  # a cut that leaves room for fewer groups than before seems so much wider
-CROWDED = (
-    0.34  # part of a cell that its most frequent value needs, from which on there is foresight
-)
+CROWDED = 0.34  # part of a cell that its most frequent value needs: from there on, foresight
 FORESIGHT = 2.0  # how much wider a cut seems for all that the values on its sides need
 FAR_WORSE = 1e18
 SLACK = 1e-12  # targets that are whole numbers must not be missed for a rounding error
