@@ -7,8 +7,9 @@ Words used here: a *cell* is a range of ``order`` (the people, rearranged as cel
 *target* is the ratio n/n_s that the strategy asks for one person and value, and a cell is *dealt*
 when its people are spread over several groups that interleave in space.
 
-A cell is a row of whole numbers: begin, end, state, size of its groups, then its box of codes, low
-ends first.
+A cell is a row of whole numbers: begin, end, state, the number of groups that it was dealt into,
+then, where it was cut, the row of its right half (the left one is the next row) and the column of
+the cut, then its box of codes, low ends first.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from serigraph.compiled import kernel
 
-BEGIN, END, STATE, SIZE, BOX = 0, 1, 2, 3, 4
+BEGIN, END, STATE, GROUPS, RIGHT, COLUMN, BOX = 0, 1, 2, 3, 4, 5, 6
 UNKNOWN = -1
 PLAIN = 0  # no protected value: records may stay as they are
 VALID = 1
@@ -254,7 +255,10 @@ def deal(f, s, people, a, b, size, slot):
     groups = n // size
     if groups == 0:
         return 0
-    _, touched = tally(f, s, people, a, b)
+    present, touched = tally(f, s, people, a, b)
+    if not counts_fit(f, s, touched, present, size):
+        clear(s, touched)
+        return 0
     even = n // groups
     who = np.empty(n, dtype=np.int64)
     for i in range(n):
@@ -438,16 +442,24 @@ def board_of(f, people, a, b, m):
 
 
 @kernel
-def widen(board, i, squared):
+def widen(board, i, squared, total):
     """Let the running box take in one more person; returns its width, summed over the columns.
 
-    Squares make much of the widest column.
+    Squares make much of the widest column. Most people change nothing, and ``total`` stays.
     """
-    total = 0.0
+    is_wider = False
     for e in range(len(board.box)):
         where = board.at[e, i]
-        board.box[e, 0] = min(board.box[e, 0], where)
-        board.box[e, 1] = max(board.box[e, 1], where)
+        if where < board.box[e, 0]:
+            board.box[e, 0] = where
+            is_wider = True
+        if where > board.box[e, 1]:
+            board.box[e, 1] = where
+            is_wider = True
+    if not is_wider:
+        return total
+    total = 0.0
+    for e in range(len(board.box)):
         width = min(board.box[e, 1] - board.box[e, 0], 1.0)
         total += width * width if squared else width
     return total
@@ -491,18 +503,18 @@ def shallowest_boundary(f, d, first, last):
 
 
 @kernel
-def shrink(f, order, cell):
+def shrink(f, order, cells, row):
     """Where all people of a cell are in one branch of its box, let the box be that branch.
 
     That opens new cuts, since only the shallowest boundaries of a box may be cut.
     """
     columns = f.codes.shape[0]
     for d in range(columns):
-        low, high = cell[0, BOX + d], cell[0, BOX + columns + d]
+        low, high = cells[row, BOX + d], cells[row, BOX + columns + d]
         if low == high or not f.has_taxonomy[d]:
             continue
         first, last = high, low
-        for i in range(cell[0, BEGIN], cell[0, END]):
+        for i in range(cells[row, BEGIN], cells[row, END]):
             code = np.int64(f.codes[d, order[i]])
             first = min(first, code)
             last = max(last, code)
@@ -515,7 +527,7 @@ def shrink(f, order, cell):
             first -= 1
         while last < high and f.divergence[f.offset[d] + last] >= depth:
             last += 1
-        cell[0, BOX + d], cell[0, BOX + columns + d] = first, last
+        cells[row, BOX + d], cells[row, BOX + columns + d] = first, last
 
 
 @kernel
@@ -558,28 +570,36 @@ def list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, one_side):
         shallowest = shallowest_boundary(f, d, low, high) if f.has_taxonomy[d] else np.int32(0)
         begin_again(s, board, touched)
         need = 0.0
+        width = 0.0
         weight = 0
         for i in range(n):
             person = board.who[ranked[a + i]]
             weight += f.weight[person]
             if not is_blind:
                 need = take_in(f, s, person, need, size)
-            board.width[i + 1] = widen(board, ranked[a + i], squared)
+            width = widen(board, ranked[a + i], squared, width)
+            board.width[i + 1] = width
             board.need[i + 1] = need
             board.weight[i + 1] = weight
         begin_again(s, board, touched)
         foresight = FORESIGHT if need > CROWDED * n else 0.0
         need = 0.0
+        width = 0.0
+        spare_left, spare_right = n % size, 0  # people beyond whole groups on each side
         for i in range(n - 1, 0, -1):
+            spare_left = spare_left - 1 if spare_left > 0 else size - 1
+            spare_right = spare_right + 1 if spare_right < size - 1 else 0
             person = board.who[ranked[a + i]]
             if not is_blind:
                 need = take_in(f, s, person, need, size)
-            width = widen(board, ranked[a + i], squared)
+            width = widen(board, ranked[a + i], squared, width)
+            if f.interleave and spare_left > 0:
+                continue
             if board.weight[i] < least or weight - board.weight[i] < least:
                 continue
             before = np.int64(f.codes[d, board.who[ranked[a + i - 1]]])
             if f.interleave:
-                code = before if i % size == 0 else np.int64(-1)
+                code = before
             else:
                 code = boundary(f, d, before, np.int64(f.codes[d, person]), shallowest)
             if code < 0:
@@ -590,7 +610,7 @@ def list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, one_side):
                 continue
             score = i * board.width[i] + (n - i) * width
             if not f.interleave:
-                if i // size + (n - i) // size < n // size:
+                if spare_left + spare_right >= size:
                     score *= WASTEFUL
                 score *= 1.0 + foresight * (board.need[i] + need) / n
             if not (left and right):
@@ -617,7 +637,7 @@ def next_cut(board, found):
 
 
 @kernel
-def choose_cut(f, s, board, box, a, b, size, state, simple, squared):
+def choose_cut(f, s, board, box, a, b, size, state, simple, squared, is_blind):
     """The cut of a cell, by its row in the board's list, or -1 if none will do.
 
     A cell that is not valid as it is may be cut so that one side becomes valid. Where people have
@@ -625,9 +645,8 @@ def choose_cut(f, s, board, box, a, b, size, state, simple, squared):
     """
     is_failed = state == FAILED
     least = f.minimum_size if is_failed else size
-    is_blind = b < a
     found = list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, is_failed)
-    if simple or f.interleave or b - a > THOROUGH:
+    if is_blind or simple or f.interleave or b - a > THOROUGH:
         return next_cut(board, found)
     start = np.int64(0)
     fallback = np.int64(-1)
@@ -736,102 +755,75 @@ def size_needed(f, s, people, a, b):
 
 
 @kernel
-def cut_by_some(f, s, order, box, a, b, m, size, squared, is_blind, found_cut):
-    """Cut a large cell by a board of m of its people.
+def cut_large(f, s, order, box, a, b, size, squared, is_blind, found_cut):
+    """Cut a cell that is too large for a board of all of its people, by a sample of them.
 
     A sample sees how people are spread and not how far the farthest lie, which makes for better
     cuts. Parts ``order`` and returns how many are on the left, 0 if no cut was found; writes column
     and last code on the left to ``found_cut``.
     """
-    board = board_of(f, order, a, b, m)
     start = np.int64(0)
     one = np.int64(1)
     yes = b > a
-    found = list_cuts(f, s, board, box, start, m, one, one, squared, yes, not yes)
     target = np.empty(b - a, dtype=np.int64)
     competes = not is_blind and not f.interleave and b - a <= TRIAL
     if competes:
         competes = size_needed(f, s, order, a, b) > CROWDED * (b - a)
-    best = np.int64(-1)
-    lowest = np.inf
-    valid = 0
-    for _ in range(TRIES_LARGE if b - a <= TRIAL else TRIES):
-        cut = next_cut(board, found)
-        if cut < 0:
-            break
-        score = board.score[cut]
-        board.score[cut] = np.inf
-        left = part(f, order, a, b, board.cuts[cut, 0], board.cuts[cut, 2], target)
+    # Where a few people show no cut, the only ones may be around a branch that few people have.
+    for m in (np.int64(SAMPLE), min(b - a, np.int64(1 << PLACE_BITS))):
+        board = board_of(f, order, a, b, m)
+        found = list_cuts(f, s, board, box, start, m, one, one, squared, yes, not yes)
+        best = np.int64(-1)
+        lowest = np.inf
+        valid = 0
+        for _ in range(TRIES_LARGE if b - a <= TRIAL else TRIES):
+            cut = next_cut(board, found)
+            if cut < 0:
+                break
+            score = board.score[cut]
+            board.score[cut] = np.inf
+            left = part(f, order, a, b, board.cuts[cut, 0], board.cuts[cut, 2], target)
+            if f.interleave and b - a <= TRIAL:
+                left = round_down(f, target, left, board.cuts[cut, 0], size)
+            if left < size or b - a - left < size:
+                continue
+            if not is_blind and not (
+                people_in(f, target, start, left) >= size
+                and people_in(f, target, left, b - a) >= size
+                and has_counts(f, s, target, start, left)
+                and has_counts(f, s, target, left, b - a)
+            ):
+                continue
+            valid += 1
+            if competes:
+                need = size_needed(f, s, target, start, left)
+                need += size_needed(f, s, target, left, b - a)
+                score *= 1.0 + FORESIGHT * need / (b - a)
+            if score < lowest:
+                lowest = score
+                best = cut
+            if not competes or valid == COMPETING:
+                break
+        if best < 0:
+            continue
+        found_cut[0], found_cut[1] = board.cuts[best, 0], board.cuts[best, 2]
+        left = part(f, order, a, b, found_cut[0], found_cut[1], target)
         if f.interleave and b - a <= TRIAL:
-            left = round_down(f, target, left, board.cuts[cut, 0], size)
-        if left < size or b - a - left < size:
-            continue
-        if not is_blind and not (
-            people_in(f, target, start, left) >= size
-            and people_in(f, target, left, b - a) >= size
-            and has_counts(f, s, target, start, left)
-            and has_counts(f, s, target, left, b - a)
-        ):
-            continue
-        valid += 1
-        if competes:
-            need = size_needed(f, s, target, start, left) + size_needed(f, s, target, left, b - a)
-            score *= 1.0 + FORESIGHT * need / (b - a)
-        if score < lowest:
-            lowest = score
-            best = cut
-        if not competes or valid == COMPETING:
-            break
-    if best < 0:
-        return start
-    found_cut[0], found_cut[1] = board.cuts[best, 0], board.cuts[best, 2]
-    left = part(f, order, a, b, found_cut[0], found_cut[1], target)
-    if f.interleave and b - a <= TRIAL:
-        left = round_down(f, target, left, found_cut[0], size)
-    for i in range(b - a):
-        order[a + i] = target[i]
-    return left
+            left = round_down(f, target, left, found_cut[0], size)
+        for i in range(b - a):
+            order[a + i] = target[i]
+        return left
+    return start
 
 
 @kernel
-def cut_large(f, s, order, box, a, b, size, squared, is_blind, found_cut):
-    """Cut a cell that is too large for a board of all of its people; see ``cut_by_some``."""
-    few = np.int64(SAMPLE)
-    left = cut_by_some(f, s, order, box, a, b, few, size, squared, is_blind, found_cut)
-    if left == 0:
-        # The only cuts may be around a branch that few people have.
-        many = min(b - a, np.int64(1 << PLACE_BITS))
-        left = cut_by_some(f, s, order, box, a, b, many, size, squared, is_blind, found_cut)
-    return left
-
-
-@kernel
-def cell_state(f, s, people, a, b, simple, last_resort, slot):
-    """State of a cell that is not cut further, and the group size that it can be dealt into.
-
-    A small cell is not dealt into groups that are larger than need be: it is better merged with a
-    neighbour, unless that is no longer possible (``last_resort``).
-    """
+def box_state(f, s, people, a, b):
+    """State of a cell that is to be one group."""
     n, touched = tally(f, s, people, a, b)
-    size = group_size(f, s, touched)
     clear(s, touched)
     if touched == 0 and f.minimum_size <= 1:
-        return PLAIN, size
-    if not f.interleave:
-        return (VALID if is_group(f, s, people, a, b) else FAILED), size
-    may_enlarge = last_resort or (f.past.shape[1] > 0 and b - a >= PATIENCE * size)
-    largest = b - a if may_enlarge else size
-    while size <= min(largest, b - a):
-        if simple:
-            n, touched = tally(f, s, people, a, b)
-            fits = counts_fit(f, s, touched, n, size)
-            clear(s, touched)
-        else:
-            fits = deal(f, s, people, a, b, size, slot) > 0
-        if fits:
-            return VALID, size
-        size = max(size + 1, size + size // 5)
-    return FAILED, size
+        return PLAIN
+    return VALID if is_group(f, s, people, a, b) else FAILED
 
 
 @kernel
@@ -853,90 +845,105 @@ def copy_row(target, i, source, k):
 
 
 @kernel
-def push_halves(f, stack, top, cells, row, middle, column, code):
-    """Put both sides of a cut cell on the stack, the left one on top; returns the stack."""
-    for side in range(2):
+def push_halves(f, stack, top, tree, row, middle, column, code):
+    """Put both halves of a cell on the stack, the left one on top; returns the stack.
+
+    The right half remembers whose it is.
+    """
+    for half in range(2):
         stack = with_room(stack, top)
-        copy_row(stack, top, cells, row)
-        if side == 0:
+        copy_row(stack, top, tree, row)
+        if half == 0:
             stack[top, BEGIN] = middle
             stack[top, BOX + column] = code + 1
+            stack[top, RIGHT] = row
         else:
             stack[top, END] = middle
             stack[top, BOX + f.codes.shape[0] + column] = code
+            stack[top, RIGHT] = -1
         top += 1
     return stack
 
 
 @kernel
-def cut_down(f, s, order, cells, simple, squared, until):
+def cut_down(f, s, order, cells, simple, squared, until, blind_size):
     """Cut cells top-down, at the cut that leaves the narrowest boxes and that both sides survive.
 
-    Rearranges ``order`` in place and returns the cells that remain, none of them cut that has at
-    most ``until`` people. A cell that is not valid itself is cut all the same where one side
-    becomes valid: with histories that differ, the parts of an invalid group may be valid.
+    Rearranges ``order`` in place and returns the trees of the cells in pre-order; what was not cut
+    further are the rows whose right half is row 0. No cell is cut that has at most ``until``
+    people. A cell that is not valid itself is cut all the same where one side becomes valid: with
+    histories that differ, the parts of an invalid group may be valid. With a ``blind_size`` values
+    play no part, and halves have at least so many people.
     """
-    slot = np.empty(len(order), dtype=np.int64)
+    is_blind = blind_size > 0
     stack = np.empty_like(cells)
     for i in range(len(cells)):
         copy_row(stack, i, cells, len(cells) - 1 - i)
+        stack[i, RIGHT] = -1
     top = len(stack)
-    done = np.empty((len(cells) + 64, cells.shape[1]), dtype=np.int64)
-    finished = 0
-    cell = np.empty((1, cells.shape[1]), dtype=np.int64)
+    tree = np.empty((len(cells) + 64, cells.shape[1]), dtype=np.int64)
+    row = np.int64(0)
     found_cut = np.zeros(2, dtype=np.int64)
     # Where histories or sets of values matter, dealing needs some freedom.
     smallest = 2 if simple else 2 * GROUPS_TO_DEAL
     start = np.int64(0)
-    is_blind = len(cells) < 0  # no literal: it would be a type of its own
     board = board_of(f, order, start, start, start)
     board_begin, board_end = start, start
     while top > 0:
         top -= 1
-        copy_row(cell, start, stack, top)
-        a, b = cell[0, BEGIN], cell[0, END]
-        _, touched = tally(f, s, order, a, b)
-        size = group_size(f, s, touched)
-        clear(s, touched)
+        tree = with_room(tree, row)
+        copy_row(tree, row, stack, top)
+        if tree[row, RIGHT] >= 0:
+            tree[tree[row, RIGHT], RIGHT] = row
+        tree[row, RIGHT] = 0
+        a, b = tree[row, BEGIN], tree[row, END]
+        size = blind_size
+        touched = start
+        if not is_blind:
+            _, touched = tally(f, s, order, a, b)
+            size = group_size(f, s, touched)
+            clear(s, touched)
         thorough = not simple and not f.interleave and b - a <= THOROUGH
-        if touched == 0 and f.minimum_size <= 1:
+        state = VALID
+        if is_blind:
+            pass
+        elif touched == 0 and f.minimum_size <= 1:
             state = PLAIN
         elif b - a <= until:
             state = UNKNOWN
         elif thorough:
-            state, size = cell_state(f, s, order, a, b, simple, False, slot)
-        else:
-            state = VALID
-        if not f.interleave:
-            shrink(f, order, cell)
-        is_final = state <= PLAIN or (f.interleave and b - a < smallest * size)
+            state = box_state(f, s, order, a, b)
+        if not f.interleave and not is_blind:
+            shrink(f, order, tree, row)
+        is_final = state <= PLAIN or (is_blind and b - a < 2 * size)
+        if f.interleave and not is_blind:
+            is_final = is_final or b - a < smallest * size
         middle = start
         if is_final:
             pass
         elif b - a > LARGE:
-            middle = cut_large(f, s, order, cell[0], a, b, size, squared, is_blind, found_cut)
+            middle = cut_large(f, s, order, tree[row], a, b, size, squared, is_blind, found_cut)
         else:
             if b > board_end or a < board_begin:
                 board_begin, board_end = a, b
                 board = board_of(f, order, a, b, b - a)
             x, y = a - board_begin, b - board_begin
-            best = choose_cut(f, s, board, cell[0], x, y, size, state, simple, squared)
+            best = choose_cut(f, s, board, tree[row], x, y, size, state, simple, squared, is_blind)
             if best >= 0:
                 apply_cut(board, x, y, best, order, a)
                 middle = board.cuts[best, 1]
                 found_cut[0], found_cut[1] = board.cuts[best, 0], board.cuts[best, 2]
-        if middle == 0:
-            if state == VALID and not thorough:
-                state, size = cell_state(f, s, order, a, b, simple, False, slot)
-            done = with_room(done, finished)
-            copy_row(done, finished, cell, start)
-            done[finished, STATE] = state
-            done[finished, SIZE] = size
-            finished += 1
-            continue
-        stack = push_halves(f, stack, top, cell, start, a + middle, found_cut[0], found_cut[1])
-        top += 2
-    return done[:finished]
+        if middle > 0:
+            tree[row, COLUMN] = found_cut[0]
+            stack = push_halves(f, stack, top, tree, row, a + middle, found_cut[0], found_cut[1])
+            top += 2
+        elif state == VALID and (is_blind or f.interleave):
+            state = UNKNOWN
+        elif state == VALID and not thorough:
+            state = box_state(f, s, order, a, b)
+        tree[row, STATE] = state
+        row += 1
+    return tree[:row]
 
 
 @kernel
@@ -959,100 +966,6 @@ def total_width(f, order, cells):
 
 
 @kernel
-def split_cells(f, s, order, cells, simple):
-    """Cut cells top-down; returns those that remain.
-
-    Small cells of the generalised form are cut in two ways, by widths and by their squares, and
-    the narrower result is kept.
-    """
-    linear, squared = len(cells) < 0, len(cells) >= 0  # no literals: they are types of their own
-    start = np.int64(0)
-    if f.interleave:
-        return cut_down(f, s, order, cells, simple, linear, start)
-    coarse = cut_down(f, s, order, cells, simple, linear, np.int64(TRIAL))
-    done = np.empty((len(coarse), cells.shape[1]), dtype=np.int64)
-    finished = np.int64(0)
-    one = np.empty((1, cells.shape[1]), dtype=np.int64)
-    kept = np.empty(TRIAL, dtype=np.int64)
-    for i in range(len(coarse)):
-        copy_row(one, start, coarse, np.int64(i))
-        best = one
-        if coarse[i, STATE] == UNKNOWN:
-            a, b = coarse[i, BEGIN], coarse[i, END]
-            for k in range(a, b):
-                kept[k - a] = order[k]
-            best = cut_down(f, s, order, one, simple, linear, start)
-            width = total_width(f, order, best)
-            for k in range(a, b):
-                kept[k - a], order[k] = order[k], kept[k - a]
-            other = cut_down(f, s, order, one, simple, squared, start)
-            if total_width(f, order, other) < width:
-                best = other
-            else:
-                for k in range(a, b):
-                    order[k] = kept[k - a]
-        for row in range(len(best)):
-            done = with_room(done, finished)
-            copy_row(done, finished, best, np.int64(row))
-            finished += 1
-    return done[:finished]
-
-
-@kernel
-def blind_tree(f, s, order, cell, size, squared):
-    """Cut a cell into small ones without looking at values; returns the tree in pre-order.
-
-    A row is a cell whose state is the row of its right child (0 in a leaf; the left child is the
-    next row) and whose size is the column of its cut.
-    """
-    start = np.int64(0)
-    yes = len(cell) > 0
-    found_cut = np.zeros(2, dtype=np.int64)
-    board = board_of(f, order, start, start, start)
-    board_begin, board_end = start, start
-    tree = np.empty((64, len(cell)), dtype=np.int64)
-    rows = np.int64(0)
-    stack = np.empty((64, len(cell)), dtype=np.int64)
-    for column in range(len(cell)):
-        stack[0, column] = cell[column]
-    stack[0, STATE] = -1  # on the stack, the parent of a right child
-    top = 1
-    while top > 0:
-        top -= 1
-        tree = with_room(tree, rows)
-        copy_row(tree, rows, stack, top)
-        parent = tree[rows, STATE]
-        if parent >= 0:
-            tree[parent, STATE] = rows
-        tree[rows, STATE] = 0
-        a, b = tree[rows, BEGIN], tree[rows, END]
-        middle = start
-        if b - a < 2 * size:
-            pass
-        elif b - a > LARGE:
-            middle = cut_large(f, s, order, tree[rows], a, b, size, squared, yes, found_cut)
-        else:
-            if b > board_end or a < board_begin:
-                board_begin, board_end = a, b
-                board = board_of(f, order, a, b, b - a)
-            x, y = a - board_begin, b - board_begin
-            found = list_cuts(f, s, board, tree[rows], x, y, size, size, squared, yes, not yes)
-            best = next_cut(board, found)
-            if best >= 0:
-                apply_cut(board, x, y, best, order, a)
-                middle = board.cuts[best, 1]
-                found_cut[0], found_cut[1] = board.cuts[best, 0], board.cuts[best, 2]
-        if middle > 0:
-            tree[rows, SIZE] = found_cut[0]
-            stack = push_halves(f, stack, top, tree, rows, a + middle, found_cut[0], found_cut[1])
-            stack[top, STATE] = rows
-            stack[top + 1, STATE] = -1
-            top += 2
-        rows += 1
-    return tree[:rows]
-
-
-@kernel
 def settle(f, tree, order):
     """Let everybody fall into the leaves of a tree that was grown from a sample.
 
@@ -1065,10 +978,10 @@ def settle(f, tree, order):
     free = np.zeros(len(tree) + 1, dtype=np.int64)
     for person in range(people):
         row = np.int64(0)
-        while tree[row, STATE] > 0:
-            d = tree[row, SIZE]
+        while tree[row, RIGHT] > 0:
+            d = tree[row, COLUMN]
             is_left = f.codes[d, person] <= tree[row + 1, BOX + columns + d]
-            row = row + 1 if is_left else tree[row, STATE]
+            row = row + 1 if is_left else tree[row, RIGHT]
         leaf[person] = row
         free[row + 1] += 1
     for row in range(len(tree)):
@@ -1076,15 +989,15 @@ def settle(f, tree, order):
         free[row + 1] += free[row]
         tree[row, END] = free[row + 1]
     for row in range(len(tree) - 1, -1, -1):
-        if tree[row, STATE] > 0:
-            tree[row, END] = tree[tree[row, STATE], END]
+        if tree[row, RIGHT] > 0:
+            tree[row, END] = tree[tree[row, RIGHT], END]
     for person in range(people):
         order[free[leaf[person]]] = person
         free[leaf[person]] += 1
 
 
 @kernel
-def merge_siblings(f, s, order, tree, simple, coarse):
+def merge_siblings(f, s, order, tree, coarse):
     """Merge cells bottom-up along a tree until they are valid; states of the rows that remain.
 
     A row that is part of a merged one, or that has been cut further, gets -1. Valid neighbours are
@@ -1094,10 +1007,9 @@ def merge_siblings(f, s, order, tree, simple, coarse):
     rows = len(tree)
     state = np.full(rows, -1, dtype=np.int64)
     resolved = np.zeros(rows, dtype=np.bool_)
-    slot = np.empty(1, dtype=np.int64)
     end = np.empty(rows, dtype=np.int64)
     for row in range(rows - 1, -1, -1):
-        a, b, right = tree[row, BEGIN], tree[row, END], tree[row, STATE]
+        a, b, right = tree[row, BEGIN], tree[row, END], tree[row, RIGHT]
         may_part = False
         if right == 0:
             end[row] = row + 1
@@ -1118,7 +1030,7 @@ def merge_siblings(f, s, order, tree, simple, coarse):
         if coarse:
             now = VALID if has_counts(f, s, order, a, b) else FAILED
         else:
-            now, _ = cell_state(f, s, order, a, b, simple, False, slot)
+            now = box_state(f, s, order, a, b)
         if now == FAILED and may_part:
             resolved[row] = True
             continue
@@ -1131,16 +1043,47 @@ def merge_siblings(f, s, order, tree, simple, coarse):
 
 
 @kernel
+def deal_cell(f, s, people, a, b, last_resort, slot):
+    """Deal a cell into groups that are as small as can be; returns its state and their number.
+
+    A small cell is not dealt into groups that are larger than need be: it is better merged with a
+    neighbour, unless that is no longer possible (``last_resort``).
+    """
+    _, touched = tally(f, s, people, a, b)
+    size = group_size(f, s, touched)
+    clear(s, touched)
+    if touched == 0 and f.minimum_size <= 1:
+        return PLAIN, np.int64(0)
+    may_enlarge = last_resort or (f.past.shape[1] > 0 and b - a >= PATIENCE * size)
+    largest = b - a if may_enlarge else size
+    while size <= min(largest, b - a):
+        groups = deal(f, s, people, a, b, size, slot)
+        if groups > 0:
+            return VALID, groups
+        size = max(size + 1, size + size // 5)
+    return FAILED, np.int64(0)
+
+
+@kernel
+def deal_cells(f, s, order, cells, slot):
+    """Deal every cell for itself: ``slot`` becomes the group within the cell of each place of the
+    order. Writes the states of the cells and the numbers of their groups."""
+    for i in range(len(cells)):
+        state, groups = deal_cell(f, s, order, cells[i, BEGIN], cells[i, END], False, slot)
+        cells[i, STATE], cells[i, GROUPS] = state, groups
+
+
+@kernel
 def merge_neighbours(f, s, order, cells, simple, slot):
-    """Merge cells that failed with a neighbour in the order until they can be dealt."""
+    """Merge cells that could not be dealt with a neighbour in the order until they can be."""
     kept = np.empty_like(cells)
     top = 0
     i = 0
     while i < len(cells):
-        a, b, state, size = cells[i, BEGIN], cells[i, END], cells[i, STATE], cells[i, SIZE]
+        copy_row(kept, top, cells, i)
+        a, b = cells[i, BEGIN], cells[i, END]
+        state, groups = cells[i, STATE], cells[i, GROUPS]
         i += 1
-        if state == UNKNOWN:
-            state, size = cell_state(f, s, order, a, b, simple, False, slot)
         while state == FAILED and (top > 0 or i < len(cells)) and (simple or b - a < 4 * THOROUGH):
             wanted = b - a + (b - a) // 4 + 1
             while b - a < wanted and (top > 0 or i < len(cells)):
@@ -1152,27 +1095,13 @@ def merge_neighbours(f, s, order, cells, simple, slot):
                 else:
                     b = cells[i, END]
                     i += 1
-            state, size = cell_state(f, s, order, a, b, simple, False, slot)
+            state, groups = deal_cell(f, s, order, a, b, False, slot)
         if state == FAILED:
-            state, size = cell_state(f, s, order, a, b, simple, True, slot)
-        copy_row(kept, top, cells, i - 1)
+            state, groups = deal_cell(f, s, order, a, b, True, slot)
         kept[top, BEGIN], kept[top, END] = a, b
-        kept[top, STATE], kept[top, SIZE] = state, size
+        kept[top, STATE], kept[top, GROUPS] = state, groups
         top += 1
     return kept[:top]
-
-
-@kernel
-def deal_cells(f, s, order, cells, slot):
-    """Deal every valid cell: ``slot`` becomes the group within the cell of each place of the order.
-
-    Returns the number of groups of each cell, 0 where it has none.
-    """
-    groups = np.zeros(len(cells), dtype=np.int64)
-    for i in range(len(cells)):
-        if cells[i, STATE] == VALID:
-            groups[i] = deal(f, s, order, cells[i, BEGIN], cells[i, END], cells[i, SIZE], slot)
-    return groups
 
 
 @kernel
