@@ -104,12 +104,13 @@ class Board(NamedTuple):
     who: NDArray[np.int64]
     at: NDArray[np.float64]  # [column, person] position
     ranked: NDArray[np.int64]  # [column, place] -> person
+    held_start: NDArray[np.int64]
+    held: NDArray[np.int32]
     is_left: NDArray[np.bool_]  # [person]
     spare: NDArray[np.int64]
-    width: NDArray[np.float64]  # [people on the left of a column's order]
+    block: NDArray[np.float64]  # [end, block] of the people between two possible cuts
+    width: NDArray[np.float64]  # [side, blocks on that side]
     need: NDArray[np.float64]  # likewise
-    weight: NDArray[np.int64]  # likewise
-    box: NDArray[np.float64]  # [column, end] around the people so far
     cuts: NDArray[np.int64]  # [cut, (column, people on the left, last code on the left)]
     score: NDArray[np.float64]
 
@@ -426,71 +427,82 @@ def board_of(f, people, a, b, m):
         packed.sort()
         for i in range(m):
             ranked[e, i] = packed[i] & ((1 << PLACE_BITS) - 1)
+    held_start = np.zeros(m + 1, dtype=np.int64)
+    for i in range(m):
+        held_start[i + 1] = held_start[i] + f.held_start[who[i] + 1] - f.held_start[who[i]]
+    held = np.empty(held_start[m], dtype=np.int32)
+    for i in range(m):
+        for k in range(held_start[i + 1] - held_start[i]):
+            held[held_start[i] + k] = f.held[f.held_start[who[i]] + k]
     return Board(
         who,
         at,
         ranked,
+        held_start,
+        held,
         np.zeros(m, dtype=np.bool_),
         np.empty(m, dtype=np.int64),
-        np.empty(m + 1, dtype=np.float64),
-        np.empty(m + 1, dtype=np.float64),
-        np.empty(m + 1, dtype=np.int64),
-        np.empty((columns, 2), dtype=np.float64),
+        np.empty((2, m), dtype=np.float64),
+        np.empty((2, m + 1), dtype=np.float64),
+        np.empty((2, m + 1), dtype=np.float64),
         np.empty((columns * m, 3), dtype=np.int64),
         np.empty(columns * m, dtype=np.float64),
     )
 
 
 @kernel
-def widen(board, i, squared, total):
-    """Let the running box take in one more person; returns its width, summed over the columns.
-
-    Squares make much of the widest column. Most people change nothing, and ``total`` stays.
-    """
-    is_wider = False
-    for e in range(len(board.box)):
-        where = board.at[e, i]
-        if where < board.box[e, 0]:
-            board.box[e, 0] = where
-            is_wider = True
-        if where > board.box[e, 1]:
-            board.box[e, 1] = where
-            is_wider = True
-    if not is_wider:
-        return total
-    total = 0.0
-    for e in range(len(board.box)):
-        width = min(board.box[e, 1] - board.box[e, 0], 1.0)
-        total += width * width if squared else width
-    return total
-
-
-@kernel
-def take_in(f, s, person, need, size):
-    """Count one more person's values; returns what the people so far need.
-
-    That is the size of their one group, or, where groups interleave, so many groups of ``size``.
-    """
-    for h in range(f.held_start[person], f.held_start[person + 1]):
-        value = f.held[h]
-        s.holders[value] += 1
-        if f.interleave and 2.0 * f.base[value] > size:
-            need = max(need, float(s.holders[value] * size))
-        elif f.interleave:
-            cap = int(size * (1.0 + SLACK) / f.base[value])
-            need = max(need, float((s.holders[value] + cap - 1) // cap * size))
-        else:
-            need = max(need, s.holders[value] * f.base[value])
-    return need
+def find_widths(board, d, a, b, step, squared):
+    """Write the widths, summed over the columns, of both sides of every cut of column d's order
+    behind a multiple of ``step`` people. Squares make much of the widest column."""
+    blocks = (b - a + step - 1) // step
+    for k in range(blocks + 1):
+        board.width[0, k] = board.width[1, k] = 0.0
+    for e in range(len(board.at)):
+        for k in range(blocks):
+            low, high = np.inf, -np.inf
+            for i in range(a + k * step, min(a + (k + 1) * step, b)):
+                where = board.at[e, board.ranked[d, i]]
+                low = min(low, where)
+                high = max(high, where)
+            board.block[0, k], board.block[1, k] = low, high
+        low, high = np.inf, -np.inf
+        for k in range(blocks):
+            low = min(low, board.block[0, k])
+            high = max(high, board.block[1, k])
+            width = min(high - low, 1.0)
+            board.width[0, k + 1] += width * width if squared else width
+        low, high = np.inf, -np.inf
+        for k in range(blocks):
+            low = min(low, board.block[0, blocks - 1 - k])
+            high = max(high, board.block[1, blocks - 1 - k])
+            width = min(high - low, 1.0)
+            board.width[1, k + 1] += width * width if squared else width
 
 
 @kernel
-def begin_again(s, board, touched):
-    """Set the counts of the touched values to zero, and empty the running box."""
-    clear(s, touched)
-    for e in range(len(board.box)):
-        board.box[e, 0] = np.inf
-        board.box[e, 1] = -np.inf
+def find_side_needs(f, s, board, d, a, b, step, size, touched):
+    """Write, for the same cuts, what the values of each side need: the size of one group, or,
+    where groups interleave, so many groups of ``size``."""
+    blocks = (b - a + step - 1) // step
+    for side in range(2):
+        clear(s, touched)
+        need = 0.0
+        for k in range(blocks):
+            block = blocks - 1 - k if side else k
+            for i in range(a + block * step, min(a + (block + 1) * step, b)):
+                person = board.ranked[d, i]
+                for h in range(board.held_start[person], board.held_start[person + 1]):
+                    value = board.held[h]
+                    holders = s.holders[value] + 1
+                    s.holders[value] = holders
+                    if not f.interleave:
+                        need = max(need, holders * f.base[value])
+                    elif 2.0 * f.base[value] > size:
+                        need = max(need, float(holders * size))
+                    else:
+                        cap = int(size * (1.0 + SLACK) / f.base[value])
+                        need = max(need, float((holders + cap - 1) // cap * size))
+            board.need[side, k + 1] = need
 
 
 @kernel
@@ -556,63 +568,52 @@ def list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, one_side):
     n = b - a
     found = 0
     touched = 0
+    weight = n
     if not is_blind:
         for i in range(a, b):
             board.spare[i - a] = board.who[board.ranked[0, i]]
-        _, touched = tally(f, s, board.spare, np.int64(0), n)
+        weight, touched = tally(f, s, board.spare, np.int64(0), n)
+    step = size if f.interleave else np.int64(1)
+    blocks = (n + step - 1) // step
     for d in range(f.codes.shape[0]):
         ranked = board.ranked[d]
-        first = f.codes[d, board.who[ranked[a]]]
-        last = f.codes[d, board.who[ranked[b - 1]]]
-        if first == last:
+        if f.codes[d, board.who[ranked[a]]] == f.codes[d, board.who[ranked[b - 1]]]:
             continue
         low, high = box[BOX + d], box[BOX + f.codes.shape[0] + d]
         shallowest = shallowest_boundary(f, d, low, high) if f.has_taxonomy[d] else np.int32(0)
-        begin_again(s, board, touched)
-        need = 0.0
-        width = 0.0
-        weight = 0
-        for i in range(n):
-            person = board.who[ranked[a + i]]
-            weight += f.weight[person]
-            if not is_blind:
-                need = take_in(f, s, person, need, size)
-            width = widen(board, ranked[a + i], squared, width)
-            board.width[i + 1] = width
-            board.need[i + 1] = need
-            board.weight[i + 1] = weight
-        begin_again(s, board, touched)
-        foresight = FORESIGHT if need > CROWDED * n else 0.0
-        need = 0.0
-        width = 0.0
-        spare_left, spare_right = n % size, 0  # people beyond whole groups on each side
-        for i in range(n - 1, 0, -1):
-            spare_left = spare_left - 1 if spare_left > 0 else size - 1
-            spare_right = spare_right + 1 if spare_right < size - 1 else 0
-            person = board.who[ranked[a + i]]
-            if not is_blind:
-                need = take_in(f, s, person, need, size)
-            width = widen(board, ranked[a + i], squared, width)
-            if f.interleave and spare_left > 0:
+        find_widths(board, d, a, b, step, squared)
+        if not is_blind:
+            find_side_needs(f, s, board, d, a, b, step, size, touched)
+        foresight = FORESIGHT if not is_blind and board.need[0, blocks] > CROWDED * n else 0.0
+        need_left, need_right = 0.0, 0.0
+        on_left = weight
+        last = b
+        spare = np.int64(0)  # people on the right beyond whole groups
+        for k in range(blocks - 1, 0, -1):
+            i = k * step
+            for place in range(a + i, last):
+                on_left -= 1 if is_blind else f.weight[board.who[ranked[place]]]
+            last = a + i
+            spare = spare + 1 if spare < size - 1 else np.int64(0)
+            if on_left < least or weight - on_left < least:
                 continue
-            if board.weight[i] < least or weight - board.weight[i] < least:
-                continue
-            before = np.int64(f.codes[d, board.who[ranked[a + i - 1]]])
-            if f.interleave:
-                code = before
-            else:
-                code = boundary(f, d, before, np.int64(f.codes[d, person]), shallowest)
+            code = np.int64(f.codes[d, board.who[ranked[a + i - 1]]])
+            if not f.interleave:
+                right_code = np.int64(f.codes[d, board.who[ranked[a + i]]])
+                code = boundary(f, d, code, right_code, shallowest)
             if code < 0:
                 continue
-            left = board.need[i] <= board.weight[i] * (1.0 + SLACK)
-            right = need <= (weight - board.weight[i]) * (1.0 + SLACK)
+            if not is_blind:
+                need_left, need_right = board.need[0, k], board.need[1, blocks - k]
+            left = need_left <= on_left * (1.0 + SLACK)
+            right = need_right <= (weight - on_left) * (1.0 + SLACK)
             if not (left and right) and not (one_side and (left or right)):
                 continue
-            score = i * board.width[i] + (n - i) * width
+            score = i * board.width[0, k] + (n - i) * board.width[1, blocks - k]
             if not f.interleave:
-                if spare_left + spare_right >= size:
+                if spare > n % size:
                     score *= WASTEFUL
-                score *= 1.0 + foresight * (board.need[i] + need) / n
+                score *= 1.0 + foresight * (need_left + need_right) / n
             if not (left and right):
                 score += FAR_WORSE
             board.cuts[found, 0] = d
@@ -747,7 +748,9 @@ def size_needed(f, s, people, a, b):
     """The size that a cell would need as one group, as far as the counts of its values go."""
     need = 0.0
     for i in range(a, b):
-        need = take_in(f, s, people[i], need, np.int64(1))
+        for h in range(f.held_start[people[i]], f.held_start[people[i] + 1]):
+            s.holders[f.held[h]] += 1
+            need = max(need, s.holders[f.held[h]] * f.base[f.held[h]])
     for i in range(a, b):
         for h in range(f.held_start[people[i]], f.held_start[people[i] + 1]):
             s.holders[f.held[h]] = 0
