@@ -459,12 +459,16 @@ def find_widths(board, d, a, b, step, squared):
         board.width[0, k] = board.width[1, k] = 0.0
     for e in range(len(board.at)):
         for k in range(blocks):
-            low, high = np.inf, -np.inf
-            for i in range(a + k * step, min(a + (k + 1) * step, b)):
-                where = board.at[e, board.ranked[d, i]]
-                low = min(low, where)
-                high = max(high, where)
-            board.block[0, k], board.block[1, k] = low, high
+            first = board.at[e, board.ranked[d, a + k * step]]
+            board.block[0, k] = board.block[1, k] = first
+        if step > 1:
+            for k in range(blocks):
+                low = high = board.block[0, k]
+                for i in range(a + k * step + 1, min(a + (k + 1) * step, b)):
+                    where = board.at[e, board.ranked[d, i]]
+                    low = min(low, where)
+                    high = max(high, where)
+                board.block[0, k], board.block[1, k] = low, high
         low, high = np.inf, -np.inf
         for k in range(blocks):
             low = min(low, board.block[0, k])
@@ -758,6 +762,38 @@ def size_needed(f, s, people, a, b):
 
 
 @kernel
+def weigh_cut(f, s, order, a, b, column, code, size, is_blind):
+    """Whether both sides of a cut have ``size`` people and can be one group each, as far as the
+    counts of values go, and what the values of both need together."""
+    left, right = np.int64(0), np.int64(0)
+    need_left, need_right = 0.0, 0.0
+    for i in range(a, b):
+        person = order[i]
+        is_left = f.codes[column, person] <= code
+        counts = np.int64(1) if is_blind else np.int64(f.weight[person])
+        if is_left:
+            left += counts
+        else:
+            right += counts
+        if is_blind:
+            continue
+        for h in range(f.held_start[person], f.held_start[person + 1]):
+            value = f.held[h]
+            if is_left:
+                s.holders[value] += 1
+                need_left = max(need_left, s.holders[value] * f.base[value])
+            else:
+                s.links[value] += 1
+                need_right = max(need_right, s.links[value] * f.base[value])
+    if not is_blind:
+        for value in range(len(s.holders)):
+            s.holders[value] = s.links[value] = 0
+    is_valid = left >= size and right >= size
+    is_valid = is_valid and need_left <= left * (1.0 + SLACK)
+    return is_valid and need_right <= right * (1.0 + SLACK), need_left + need_right
+
+
+@kernel
 def cut_large(f, s, order, box, a, b, size, squared, is_blind, found_cut):
     """Cut a cell that is too large for a board of all of its people, by a sample of them.
 
@@ -785,22 +821,22 @@ def cut_large(f, s, order, box, a, b, size, squared, is_blind, found_cut):
                 break
             score = board.score[cut]
             board.score[cut] = np.inf
-            left = part(f, order, a, b, board.cuts[cut, 0], board.cuts[cut, 2], target)
-            if f.interleave and b - a <= TRIAL:
-                left = round_down(f, target, left, board.cuts[cut, 0], size)
-            if left < size or b - a - left < size:
-                continue
-            if not is_blind and not (
-                people_in(f, target, start, left) >= size
-                and people_in(f, target, left, b - a) >= size
-                and has_counts(f, s, target, start, left)
-                and has_counts(f, s, target, left, b - a)
-            ):
+            column, code = board.cuts[cut, 0], board.cuts[cut, 2]
+            if f.interleave:
+                need = 0.0
+                left = part(f, order, a, b, column, code, target)
+                if b - a <= TRIAL:
+                    left = round_down(f, target, left, column, size)
+                is_valid = left >= size and b - a - left >= size
+                if is_valid and not is_blind:
+                    is_valid = has_counts(f, s, target, start, left)
+                    is_valid = is_valid and has_counts(f, s, target, left, b - a)
+            else:
+                is_valid, need = weigh_cut(f, s, order, a, b, column, code, size, is_blind)
+            if not is_valid:
                 continue
             valid += 1
             if competes:
-                need = size_needed(f, s, target, start, left)
-                need += size_needed(f, s, target, left, b - a)
                 score *= 1.0 + FORESIGHT * need / (b - a)
             if score < lowest:
                 lowest = score
