@@ -416,7 +416,7 @@ def board_of(f, people, a, b, m):
     for i in range(m):
         who[i] = people[a + (i * (b - a)) // m]
     at = np.empty((columns, m), dtype=np.float64)
-    ranked = np.empty((columns, m), dtype=np.int64)
+    ranked = np.empty((columns, m), dtype=np.uint32)
     packed = np.empty(m, dtype=np.int64)
     for e in range(columns):
         for i in range(m):
@@ -430,7 +430,7 @@ def board_of(f, people, a, b, m):
     held_start = np.zeros(m + 1, dtype=np.int64)
     for i in range(m):
         held_start[i + 1] = held_start[i] + f.held_start[who[i] + 1] - f.held_start[who[i]]
-    held = np.empty(held_start[m], dtype=np.int32)
+    held = np.empty(held_start[m], dtype=np.uint32)
     for i in range(m):
         for k in range(held_start[i + 1] - held_start[i]):
             held[held_start[i] + k] = f.held[f.held_start[who[i]] + k]
@@ -455,32 +455,32 @@ def find_widths(board, d, a, b, step, squared):
     """Write the widths, summed over the columns, of both sides of every cut of column d's order
     behind a multiple of ``step`` people. Squares make much of the widest column."""
     blocks = (b - a + step - 1) // step
+    ranked = board.ranked[d]
     for k in range(blocks + 1):
         board.width[0, k] = board.width[1, k] = 0.0
     for e in range(len(board.at)):
-        for k in range(blocks):
-            first = board.at[e, board.ranked[d, a + k * step]]
-            board.block[0, k] = board.block[1, k] = first
+        at = board.at[e]
         if step > 1:
             for k in range(blocks):
-                low = high = board.block[0, k]
+                low = high = at[ranked[a + k * step]]
                 for i in range(a + k * step + 1, min(a + (k + 1) * step, b)):
-                    where = board.at[e, board.ranked[d, i]]
+                    where = at[ranked[i]]
                     low = min(low, where)
                     high = max(high, where)
                 board.block[0, k], board.block[1, k] = low, high
-        low, high = np.inf, -np.inf
-        for k in range(blocks):
-            low = min(low, board.block[0, k])
-            high = max(high, board.block[1, k])
-            width = min(high - low, 1.0)
-            board.width[0, k + 1] += width * width if squared else width
-        low, high = np.inf, -np.inf
-        for k in range(blocks):
-            low = min(low, board.block[0, blocks - 1 - k])
-            high = max(high, board.block[1, blocks - 1 - k])
-            width = min(high - low, 1.0)
-            board.width[1, k + 1] += width * width if squared else width
+        for side in range(2):
+            low, high = np.inf, -np.inf
+            for k in range(blocks):
+                block = blocks - 1 - k if side else k
+                if step > 1:
+                    low = min(low, board.block[0, block])
+                    high = max(high, board.block[1, block])
+                else:
+                    where = at[ranked[a + block]]
+                    low = min(low, where)
+                    high = max(high, where)
+                width = min(high - low, 1.0)
+                board.width[side, k + 1] += width * width if squared else width
 
 
 @kernel
@@ -588,7 +588,7 @@ def list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, one_side):
         find_widths(board, d, a, b, step, squared)
         if not is_blind:
             find_side_needs(f, s, board, d, a, b, step, size, touched)
-        foresight = FORESIGHT if not is_blind and board.need[0, blocks] > CROWDED * n else 0.0
+        is_crowded = not is_blind and board.need[0, blocks] > CROWDED * n
         need_left, need_right = 0.0, 0.0
         on_left = weight
         last = b
@@ -601,9 +601,12 @@ def list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, one_side):
             spare = spare + 1 if spare < size - 1 else np.int64(0)
             if on_left < least or weight - on_left < least:
                 continue
-            code = np.int64(f.codes[d, board.who[ranked[a + i - 1]]])
+            before, behind = ranked[a + i - 1], ranked[a + i]
+            if not f.interleave and board.at[d, before] == board.at[d, behind]:
+                continue
+            code = np.int64(f.codes[d, board.who[before]])
             if not f.interleave:
-                right_code = np.int64(f.codes[d, board.who[ranked[a + i]]])
+                right_code = np.int64(f.codes[d, board.who[behind]])
                 code = boundary(f, d, code, right_code, shallowest)
             if code < 0:
                 continue
@@ -617,7 +620,8 @@ def list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, one_side):
             if not f.interleave:
                 if spare > n % size:
                     score *= WASTEFUL
-                score *= 1.0 + foresight * (need_left + need_right) / n
+                if is_crowded:
+                    score *= 1.0 + FORESIGHT * (need_left + need_right) / n
             if not (left and right):
                 score += FAR_WORSE
             board.cuts[found, 0] = d
