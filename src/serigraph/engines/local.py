@@ -86,7 +86,7 @@ def formed(
     weight = _weight(population, plan)
     keys = randomness.keys(population.size)
     past = [history]
-    if plan.strategy.asks_the_same_of_everybody(len(history.groups)):
+    if plan.strategy.asks_the_same_of_everybody(history.releases):
         past = [History.none(population.size), history]
     for known in past:
         grouping = form_groups(population, known, demand, plan.method, weight, keys, box)

@@ -59,8 +59,9 @@ class Facts(NamedTuple):
     key: NDArray[np.int64]  # random and not negative, one a person
     past: NDArray[np.int32]  # [person, release] -> past group or -1
     past_start: NDArray[np.int64]
-    past_value: NDArray[np.int32]
-    past_log: NDArray[np.float64]  # ln(1 - n_s/n)
+    past_exposure: NDArray[np.int32]
+    exposure_value: NDArray[np.int32]
+    exposure_log: NDArray[np.float64]  # ln(1 - n_s/n)
     base: NDArray[np.float64]  # target of each value for a person without history
     rule: NDArray[np.int32]  # of each value, a row of the next
     rules: NDArray[np.float64]  # ln(1 - threshold), factor, two lengths, ratios, shares
@@ -164,14 +165,15 @@ def walk_past(f, s, person):
         if group < 0:
             continue
         for e in range(f.past_start[group], f.past_start[group + 1]):
-            value = f.past_value[e]
+            exposure = f.past_exposure[e]
+            value = f.exposure_value[exposure]
             if s.holders[value] > 0:
                 if s.links[value] == 0:
                     s.seen[seen] = value
                     s.logs[value] = 0.0
                     seen += 1
                 s.links[value] += 1
-                s.logs[value] += f.past_log[e]
+                s.logs[value] += f.exposure_log[exposure]
     return seen
 
 

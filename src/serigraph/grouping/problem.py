@@ -54,7 +54,7 @@ def facts(
         for domain in population.domains
     ]
     with np.errstate(divide="ignore"):
-        survived = np.log1p(-history.count / history.size[_group_of_entry(history)])
+        survived = np.log1p(-history.count / history.size)
     return Facts(
         codes=_own(population.codes, np.int32),
         position=np.concatenate([domain.positions() for domain in population.domains]),
@@ -65,10 +65,11 @@ def facts(
         held=_own(population.held, np.int32),
         weight=_own(weight, np.uint8),
         key=(key >> np.uint64(1)).astype(np.int64),
-        past=_own(history.groups.T, np.int32),
+        past=_own(history.groups, np.int32),
         past_start=_own(history.start, np.int64),
-        past_value=_own(history.value, np.int32),
-        past_log=survived,
+        past_exposure=_own(history.exposure, np.int32),
+        exposure_value=_own(history.value, np.int32),
+        exposure_log=survived,
         base=demand.base_targets(population),
         rule=np.array([row[kind] for kind in of_value], dtype=np.int32),
         rules=_table(
@@ -106,10 +107,6 @@ def scratch(values: int) -> Scratch:
 def _own(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
     """The array in the one layout that the kernels are compiled for: in order, and writable."""
     return np.require(array, dtype=dtype, requirements=["C", "W"])
-
-
-def _group_of_entry(history: History) -> NDArray[np.int64]:
-    return np.repeat(np.arange(len(history.size)), np.diff(history.start))
 
 
 def _table(rows: Sequence[Sequence[float]]) -> NDArray[np.float64]:

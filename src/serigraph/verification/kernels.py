@@ -26,8 +26,9 @@ def survey_members(
     count,
     past,
     past_start,
-    past_value,
-    past_survival,
+    past_exposure,
+    exposure_value,
+    exposure_survival,
     threshold,
     groups,
 ):
@@ -60,7 +61,8 @@ def survey_members(
                 was = past[person, j]
                 if was >= 0:
                     for e in range(past_start[was], past_start[was + 1]):
-                        survival[past_value[e]] *= past_survival[e]
+                        exposure = past_exposure[e]
+                        survival[exposure_value[exposure]] *= exposure_survival[exposure]
             for e in range(begin, end):
                 v = value[e]
                 p = 1.0 - survival[v]
@@ -84,9 +86,9 @@ def survey_members(
 def survey_past(
     past,
     past_start,
-    past_value,
-    past_count,
-    past_size,
+    past_exposure,
+    exposure_value,
+    exposure_survival,
     threshold,
     bins,
     histogram,
@@ -102,20 +104,21 @@ def survey_past(
     survival = np.ones(values)
     seen = np.empty(values, dtype=np.int64)
     times = np.zeros(values, dtype=np.int64)
-    for person in range(past.shape[1]):
+    for person in range(past.shape[0]):
         number = 0
-        for j in range(past.shape[0]):
-            was = past[j, person]
+        for j in range(past.shape[1]):
+            was = past[person, j]
             if was < 0:
                 continue
             for e in range(past_start[was], past_start[was + 1]):
-                v = past_value[e]
+                exposure = past_exposure[e]
+                v = exposure_value[exposure]
                 if times[v] == 0:
                     survival[v] = 1.0
                     seen[number] = v
                     number += 1
                 times[v] += 1
-                survival[v] *= 1.0 - past_count[e] / past_size[was]
+                survival[v] *= exposure_survival[exposure]
         for k in range(number):
             v = seen[k]
             spent = np.log(max(survival[v], 1e-300)) / np.log1p(-threshold[v])
