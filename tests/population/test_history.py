@@ -30,7 +30,8 @@ def test_exposures_are_what_groups_held(groups: list[tuple[int, list[tuple[int, 
         count=[count for _, held in groups for _, count in held],
         size=[size for size, _ in groups],
     )
-    told = list(zip(exposures.value.tolist(), exposures.count.tolist(), exposures.size.tolist()))
+    parts = (exposures.value, exposures.count, exposures.size)
+    told = list(zip(*(part.tolist() for part in parts), strict=True))
     entries = [(value, count, size) for size, held in groups for value, count in held]
     assert [told[number] for number in exposures.number.tolist()] == entries
     assert sorted(told) == sorted(set(entries))

@@ -19,7 +19,7 @@ from serigraph.grouping import kernels
 from serigraph.grouping.districts import Districts, districts, in_threads
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import Demand, facts, scratch
-from serigraph.population import Domain, History, Population
+from serigraph.population import Domain, History, Population, order_by
 
 Method = Literal["top-down", "bottom-up"]
 Box = tuple[Sequence[int], Sequence[int]]  # the lowest and the highest code of each column
@@ -71,7 +71,7 @@ def excess_pairs(
     """The (person, value) pairs to be given up: everybody that holds, in some group, a value that
     some member of the group cannot bear."""
     f = facts(population, history, demand, weight, np.zeros(population.size, dtype=np.uint64))
-    order = np.argsort(group)
+    order = order_by(group)
     ends = np.cumsum(np.bincount(group))
     found = kernels.excesses(f, scratch(len(population.protected)), order, ends)
     holder = np.repeat(np.arange(population.size), np.diff(population.held_start))

@@ -14,6 +14,8 @@ from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.population import History, Population
 from serigraph.privacy.targets import TargetRule
 
+_ROUNDING = 1e-9  # far above that of a product of a few thousand factors
+
 
 @dataclass(frozen=True)
 class Demand:
@@ -32,6 +34,18 @@ class Demand:
             ],
             dtype=np.float64,
         )
+
+    def is_borne_by_all(self, population: Population, history: History) -> bool:
+        """Whether nobody's past asks for more than Theorem 1 does of people without a past.
+
+        Told from the worst exposure to each value alone, as if everybody had met it in every
+        release: if that does not leave enough, the past of each person has to be walked.
+        """
+        kept = np.ones(len(population.protected))
+        np.minimum.at(kept, history.value, 1.0 - history.count / history.size)
+        after = kept**history.releases * (1.0 - 1.0 / self.base_targets(population))
+        threshold = np.array([float(value.threshold) for value in population.protected])
+        return bool((after > 1.0 - threshold + _ROUNDING).all())
 
 
 def facts(

@@ -42,7 +42,7 @@ def recall_history(
     people = read_people(layout, releases)
     place = _places(numbers_of(ids, people), people.height)
     del people
-    # One more row than there are people: for everybody that is not asked for.
+    # One row more than there are people: for everybody that is not asked for.
     groups = np.full((len(ids) + 1, len(releases)), -1, dtype=np.int32)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         held = list(pool.map(lambda each: _Held.recall(layout, each, protected), releases))
@@ -53,25 +53,16 @@ def recall_history(
                 range(len(releases)),
             )
         )
-    known = [0, *accumulate(len(each.exposures.value) for each in held)]
-    return History(
-        groups=groups[:-1],
-        start=np.cumsum(np.concatenate([[0], *(each.lengths for each in held)]), dtype=np.int64),
-        exposure=np.concatenate(
-            [each.exposures.number + np.int32(k) for each, k in zip(held, known, strict=False)]
-        ),
-        value=np.concatenate([each.exposures.value for each in held]),
-        count=np.concatenate([each.exposures.count for each in held]),
-        size=np.concatenate([each.exposures.size for each in held]),
-    )
+    lengths = np.concatenate([each.lengths for each in held])
+    return History.of_exposures(groups[:-1], lengths, [each.exposures for each in held])
 
 
 @dataclass(frozen=True)
 class _Held:
     """What the groups of one release held of some values; other groups are left out."""
 
-    is_kept: NDArray[np.bool_]  # of each group of the release
-    lengths: NDArray[np.int64]  # of each group that is kept
+    group: NDArray[np.int64]  # the release's number of each group, ascending
+    lengths: NDArray[np.int64]
     exposures: Exposures
 
     @staticmethod
@@ -83,17 +74,16 @@ class _Held:
         if not index.keys() >= set(held.names):
             named = value >= 0
             group, count, value = group[named], count[named], value[named]
-        place = group * np.int64(max(len(protected), 1)) + value
-        if (place[1:] < place[:-1]).any():
-            order = np.argsort(place)
+        is_next = group[1:] > group[:-1]
+        if not (is_next | ((group[1:] == group[:-1]) & (value[1:] > value[:-1]))).all():
+            order = np.lexsort((value, group))
             group, count, value = group[order], count[order], value[order]
-        lengths = np.bincount(group, minlength=release.groups)
-        is_kept = lengths > 0
-        return _Held(
-            is_kept,
-            lengths[is_kept],
-            Exposures.of(lengths[is_kept], value, count, _sizes(layout, release)[is_kept]),
-        )
+            is_next = group[1:] > group[:-1]
+        begin = np.flatnonzero(np.concatenate([[len(group) > 0], is_next])[: len(group)])
+        kept = group[begin].astype(np.int64)
+        lengths = np.diff(begin, append=len(group))
+        sizes = _sizes(layout, release)[kept]
+        return _Held(kept, lengths, Exposures.of(lengths, value, count, sizes))
 
 
 def _take_in(
@@ -105,11 +95,10 @@ def _take_in(
     groups: NDArray[np.int32],
 ) -> None:
     """Write the group of everybody that is asked for; those of the release count from ``first``."""
-    number = np.where(held.is_kept, np.cumsum(held.is_kept, dtype=np.int32) + (first - 1), -1)
+    number = np.full(release.groups, -1, dtype=np.int32)
+    number[held.group] = np.arange(first, first + len(held.group), dtype=np.int32)
     members = read_part(layout, release, MEMBERS)
-    at = place[members["person"].to_numpy()]
-    groups[at] = number.astype(np.int32)[members["group"].to_numpy()]
-    groups[-1] = -1
+    groups[place[members["person"].to_numpy()]] = number[members["group"].to_numpy()]
 
 
 def recall_names(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> tuple[str, ...]:

@@ -99,14 +99,12 @@ def _after(
     now = np.full((population.size, 1), -1, dtype=np.int32)
     now[population.ids.search_sorted(proof.ids).to_numpy(), 0] = shown_as[proof.group]
     chosen_from = proof.present_size if is_presence_known else proof.size
+    before = Exposures(history.exposure, history.value, history.count, history.size)
     shown = Exposures.of(lengths, value[order], proof.value_count[order], chosen_from[kept])
-    return History(
-        groups=np.concatenate([history.groups, now], axis=1),
-        start=np.concatenate([history.start, history.start[-1] + np.cumsum(lengths)]),
-        exposure=np.concatenate([history.exposure, shown.number + np.int32(len(history.value))]),
-        value=np.concatenate([history.value, shown.value]),
-        count=np.concatenate([history.count, shown.count]),
-        size=np.concatenate([history.size, shown.size]),
+    return History.of_exposures(
+        np.concatenate([history.groups, now], axis=1),
+        np.concatenate([np.diff(history.start), lengths]),
+        [before, shown],
     )
 
 

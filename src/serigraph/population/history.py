@@ -48,14 +48,33 @@ class History:
         groups: NDArray[np.int32], lengths: Numbers, value: Numbers, count: Numbers, size: Numbers
     ) -> History:
         """A history from what each past group held; see ``Exposures.of``."""
-        exposures = Exposures.of(lengths, value, count, size)
+        return History.of_exposures(groups, lengths, [Exposures.of(lengths, value, count, size)])
+
+    @staticmethod
+    def of_exposures(
+        groups: NDArray[np.int32], lengths: Numbers, releases: Sequence[Exposures]
+    ) -> History:
+        """A history from what the groups of each release held, in the order of the groups."""
+        value = np.concatenate([each.value for each in releases])
+        together = Exposures.of(
+            np.ones(len(value), dtype=np.int64),
+            value,
+            np.concatenate([each.count for each in releases]),
+            np.concatenate([each.size for each in releases]),
+        )
+        exposure = np.empty(sum(len(each.number) for each in releases), dtype=np.int32)
+        first = done = 0
+        for each in releases:
+            number = together.number[first : first + len(each.value)]
+            exposure[done : done + len(each.number)] = number[each.number]
+            first, done = first + len(each.value), done + len(each.number)
         return History(
             groups=np.ascontiguousarray(groups),
             start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-            exposure=exposures.number,
-            value=exposures.value,
-            count=exposures.count,
-            size=exposures.size,
+            exposure=exposure,
+            value=together.value,
+            count=together.count,
+            size=together.size,
         )
 
     def subset(self, kept: NDArray[np.bool_]) -> History:
@@ -83,8 +102,9 @@ class Exposures:
         """
         sizes, of_group = _ranked(np.asarray(size, dtype=np.int64))
         counts, of_count = _ranked(np.asarray(count, dtype=np.int64))
-        values = np.asarray(value, dtype=np.int64)
-        key = (values * len(sizes) + np.repeat(of_group, lengths)) * len(counts) + of_count
+        key = np.asarray(value, dtype=np.int64) * (len(sizes) * len(counts))
+        key += np.repeat(of_group * np.int64(len(counts)), lengths)
+        key += of_count
         keys, number = _ranked(key)
         left, count_at = np.divmod(keys, max(len(counts), 1))
         value_at, size_at = np.divmod(left, max(len(sizes), 1))

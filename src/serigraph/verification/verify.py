@@ -100,6 +100,9 @@ def _survey(
     floats cannot decide."""
     by_group = member[order_by(group)]
     starts = np.concatenate([[0], np.cumsum(np.bincount(group))])
+    survived = 1.0 - history.count / history.size
+    least = np.ones(len(population.protected))
+    np.minimum.at(least, history.value, survived)
     arguments = (
         starts,
         by_group,
@@ -111,7 +114,8 @@ def _survey(
         history.start,
         history.exposure,
         history.value,
-        1.0 - history.count / history.size,
+        survived,
+        least,
         np.array([float(value.threshold) for value in population.protected]),
     )
     # People alike were together in the past too: one after another, they find its groups in the
