@@ -41,12 +41,13 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
         codes=np.ascontiguousarray(f.codes[:, ::every]), key=f.key[::every].copy(), interleave=False
     )
     sampled = np.arange(cell[kernels.END], dtype=np.int64)
-    tree = kernels.blind_tree(sample, scratch(len(f.base)), sampled, cell, SAMPLED, False)
+    s = scratch(len(f.base))
+    tree = kernels.cut_down(sample, s, sampled, cell.reshape(1, -1), simple, False, 0, SAMPLED)
     order = np.empty(people, dtype=np.int64)
     kernels.settle(f, tree, order)
     arranged = _arranged(f, order)
     places = np.arange(people, dtype=np.int64)
-    state = kernels.merge_siblings(arranged, scratch(len(f.base)), places, tree, simple, True)
+    state = kernels.merge_siblings(arranged, s, places, tree, True)
     cells = tree[state >= 0].copy()
     cells = cells[cells[:, kernels.END] > cells[:, kernels.BEGIN]]
     return Districts(arranged, order, cells)

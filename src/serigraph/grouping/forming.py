@@ -8,8 +8,9 @@ the width of their boxes and by counts of values; who in a cell holds what plays
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -83,7 +84,7 @@ def excess_pairs(
 def _whole(population: Population, box: Box | None) -> NDArray[np.int64]:
     """Everybody as one cell."""
     low, high = box or whole_box(population.domains)
-    return np.array([0, population.size, 0, 0, *low, *high], dtype=np.int64)
+    return np.array([0, population.size, 0, 0, 0, 0, *low, *high], dtype=np.int64)
 
 
 def whole_box(domains: Sequence[Domain]) -> Box:
@@ -97,29 +98,15 @@ def _boxed(drawn: Districts, method: Method, simple: bool) -> Grouping:
     order = np.arange(f.codes.shape[1], dtype=np.int64)
 
     def top_down(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.asarray(kernels.split_cells(f, s, order, cells, simple))
+        return _cut_to_boxes(f, s, order, cells, simple)
 
     def bottom_up(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.concatenate([narrower(s, cell) for cell in cells])
-
-    def narrower(s: Scratch, cell: NDArray[np.int64]) -> NDArray[np.int64]:
-        here = slice(cell[kernels.BEGIN], cell[kernels.END])
-        before = order[here].copy()
-        merged = grown(s, cell, False)
-        after = order[here].copy()
-        width = kernels.total_width(f, order, merged)
-        order[here] = before
-        other = grown(s, cell, True)
-        if kernels.total_width(f, order, other) < width:
-            return other
-        order[here] = after
-        return merged
+        return np.concatenate([_narrower(f, order, cell, partial(grown, s)) for cell in cells])
 
     def grown(s: Scratch, cell: NDArray[np.int64], squared: bool) -> NDArray[np.int64]:
-        size = max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
-        tree = kernels.blind_tree(f, s, order, cell, size, squared)
-        state = kernels.merge_siblings(f, s, order, tree, simple, False)
-        leaf = (tree[:, kernels.STATE] == 0) & (state == kernels.PLAIN)
+        tree = kernels.cut_down(f, s, order, cell, simple, squared, 0, _least_size(f))
+        state = kernels.merge_siblings(f, s, order, tree, False)
+        leaf = (tree[:, kernels.RIGHT] == 0) & (state == kernels.PLAIN)
         tree[:, kernels.STATE] = state
         kept = state >= 0
         rest = tree[kept & ~leaf]
@@ -130,38 +117,76 @@ def _boxed(drawn: Districts, method: Method, simple: bool) -> Grouping:
     return _numbered(f, order, cells)
 
 
+def _cut_to_boxes(
+    f: Facts, s: Scratch, order: NDArray[np.int64], cells: NDArray[np.int64], simple: bool
+) -> NDArray[np.int64]:
+    """Cut cells into groups."""
+
+    def fine(cell: NDArray[np.int64], squared: bool) -> NDArray[np.int64]:
+        return _leaves(kernels.cut_down(f, s, order, cell, simple, squared, 0, 0))
+
+    coarse = _leaves(kernels.cut_down(f, s, order, cells, simple, False, kernels.TRIAL, 0))
+    is_open = coarse[:, kernels.STATE] == kernels.UNKNOWN
+    cut = [_narrower(f, order, cell, fine) for cell in coarse[is_open]]
+    return np.concatenate([coarse[~is_open], *cut])
+
+
+def _narrower(
+    f: Facts,
+    order: NDArray[np.int64],
+    cell: NDArray[np.int64],
+    cut: Callable[[NDArray[np.int64], bool], NDArray[np.int64]],
+) -> NDArray[np.int64]:
+    """Cut a cell in two ways, by widths and by their squares, and keep the narrower result."""
+    here = slice(cell[kernels.BEGIN], cell[kernels.END])
+    before = order[here].copy()
+    linear = cut(cell.reshape(1, -1), False)
+    width = kernels.total_width(f, order, linear)
+    after = order[here].copy()
+    order[here] = before
+    squared = cut(cell.reshape(1, -1), True)
+    if kernels.total_width(f, order, squared) < width:
+        return squared
+    order[here] = after
+    return linear
+
+
+def _leaves(tree: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The cells of a tree that were not cut further."""
+    return tree[tree[:, kernels.RIGHT] == 0]
+
+
+def _least_size(f: Facts) -> int:
+    """The size of the smallest group that may hold a protected value."""
+    return max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
+
+
 def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
     """Groups that interleave: each cell is dealt into as many groups as it bears."""
     f = drawn.facts
     order = np.arange(f.codes.shape[1], dtype=np.int64)
     slot = np.empty(len(order), dtype=np.int64)
+    blind_size = _least_size(f) if method == "bottom-up" else 0
 
-    def top_down(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.asarray(kernels.split_cells(f, s, order, cells, simple))
+    def dealt(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        cells = _leaves(kernels.cut_down(f, s, order, cells, simple, False, 0, blind_size))
+        kernels.deal_cells(f, s, order, cells, slot)
+        return cells
 
-    def bottom_up(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        size = max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
-        trees = [kernels.blind_tree(f, s, order, cell, size, False) for cell in cells]
-        blocks = np.concatenate([tree[tree[:, kernels.STATE] == 0] for tree in trees])
-        blocks[:, kernels.STATE] = kernels.UNKNOWN
-        return blocks
-
-    cells = in_threads(drawn.cells, len(f.base), top_down if method == "top-down" else bottom_up)
+    cells = in_threads(drawn.cells, len(f.base), dealt)
     cells = cells[np.argsort(cells[:, kernels.BEGIN])]
     s = scratch(len(f.base))
     cells = kernels.merge_neighbours(f, s, order, cells, simple, slot)
-    dealt = in_threads(
-        cells, len(f.base), lambda s, part: kernels.deal_cells(f, s, order, part, slot)
-    )
+    dealt_into = cells[:, kernels.GROUPS]
     lengths = cells[:, kernels.END] - cells[:, kernels.BEGIN]
-    first = np.where(dealt > 0, np.cumsum(dealt) - dealt, -1)
+    first = np.where(dealt_into > 0, np.cumsum(dealt_into) - dealt_into, -1)
     group = np.full(len(order), -1, dtype=np.int64)
     of_cell = np.repeat(first, lengths)
     group[order] = np.where(of_cell >= 0, of_cell + slot, -1)
-    groups = int(dealt.sum())
-    failed = cells[(dealt == 0) & (cells[:, kernels.STATE] != kernels.PLAIN)]
+    groups = int(dealt_into.sum())
+    failed = cells[cells[:, kernels.STATE] == kernels.FAILED]
     if len(failed):
-        alone = kernels.split_cells(
+        alone = _cut_to_boxes(
             f._replace(interleave=False), s, order, failed, f.past.shape[1] == 0
         )
         for a, b, state in alone[:, :3].tolist():
