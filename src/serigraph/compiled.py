@@ -17,5 +17,9 @@ import numba  # noqa: E402  (reads the variable above when it is imported)
 
 
 def kernel(function: _Function) -> _Function:
-    """Compile a function over arrays to machine code, without the interpreter's lock."""
-    return cast(_Function, numba.njit(cache=True, nogil=True)(function))
+    """Compile a function over arrays to machine code, without the interpreter's lock.
+
+    A division by zero gives infinity, as in NumPy: to look out for it takes time at every one.
+    """
+    compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+    return cast(_Function, compiled(function))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.grouping import kernels
-from serigraph.grouping.districts import Districts, districts, in_threads
+from serigraph.grouping.districts import Districts, districts, in_threads, with_own_targets
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import Demand, facts, scratch
 from serigraph.population import Domain, History, Population, order_by
@@ -54,7 +54,7 @@ def form_groups(
     f = facts(population, history, demand, weight, key)
     single = len(f.held) == 0 or int(np.diff(f.held_start).max()) <= 1
     simple = f.past.shape[1] == 0 and (single or not demand.interleave)
-    drawn = districts(f, _whole(population, box), simple)
+    drawn = with_own_targets(districts(f, _whole(population, box), simple))
     form = _interleaved if demand.interleave else _boxed
     grouping = form(drawn, method, simple)
     group = np.empty(population.size, dtype=np.int64)
@@ -186,9 +186,7 @@ def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
     groups = int(dealt_into.sum())
     failed = cells[cells[:, kernels.STATE] == kernels.FAILED]
     if len(failed):
-        alone = _cut_to_boxes(
-            f._replace(interleave=False), s, order, failed, f.past.shape[1] == 0
-        )
+        alone = _cut_to_boxes(f._replace(interleave=False), s, order, failed, f.past.shape[1] == 0)
         for a, b, state in alone[:, :3].tolist():
             if state != kernels.PLAIN:
                 group[order[a:b]] = groups

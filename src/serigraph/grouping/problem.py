@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -67,8 +66,6 @@ def facts(
         np.append(domain.divergences(), np.int32(0)).astype(np.int32)
         for domain in population.domains
     ]
-    with np.errstate(divide="ignore"):
-        survived = np.log1p(-history.count / history.size)
     return Facts(
         codes=_own(population.codes, np.int32),
         position=np.concatenate([domain.positions() for domain in population.domains]),
@@ -83,13 +80,14 @@ def facts(
         past_start=_own(history.start, np.int64),
         past_exposure=_own(history.exposure, np.int32),
         exposure_value=_own(history.value, np.int32),
-        exposure_log=survived,
+        exposure_survival=1.0 - history.count / history.size,
+        own=np.empty(0),
         base=demand.base_targets(population),
         rule=np.array([row[kind] for kind in of_value], dtype=np.int32),
         rules=_table(
             [
                 (
-                    math.log1p(-float(threshold)),
+                    float(1 - threshold),
                     rule.factor,
                     len(rule.ratio_by_link),
                     len(rule.share_by_link),
@@ -111,9 +109,8 @@ def scratch(values: int) -> Scratch:
         need=np.zeros(values, dtype=np.float64),
         linked=np.zeros(values, dtype=np.int64),
         links=np.zeros(values, dtype=np.int64),
-        logs=np.zeros(values, dtype=np.float64),
+        survival=np.zeros(values, dtype=np.float64),
         touched=np.zeros(values, dtype=np.int64),
-        seen=np.zeros(values, dtype=np.int64),
         local=np.zeros(values, dtype=np.int64),
     )
 
