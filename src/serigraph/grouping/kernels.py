@@ -447,7 +447,7 @@ def board_of(f, people, a, b, m):
     for i in range(m):
         who[i] = people[a + (i * (b - a)) // m]
     at = np.empty((columns, m), dtype=np.float64)
-    ranked = np.empty((columns, m), dtype=np.int64)
+    ranked = np.empty((columns, m), dtype=np.uint32)
     packed = np.empty(m, dtype=np.int64)
     for e in range(columns):
         for i in range(m):
@@ -461,7 +461,7 @@ def board_of(f, people, a, b, m):
     held_start = np.zeros(m + 1, dtype=np.int64)
     for i in range(m):
         held_start[i + 1] = held_start[i] + f.held_start[who[i] + 1] - f.held_start[who[i]]
-    held = np.empty(held_start[m], dtype=np.int32)
+    held = np.empty(held_start[m], dtype=np.uint32)
     for i in range(m):
         for k in range(held_start[i + 1] - held_start[i]):
             held[held_start[i] + k] = f.held[f.held_start[who[i]] + k]
@@ -486,28 +486,32 @@ def find_widths(board, d, a, b, step, squared):
     """Write the widths, summed over the columns, of both sides of every cut of column d's order
     behind a multiple of ``step`` people. Squares make much of the widest column."""
     blocks = (b - a + step - 1) // step
+    ranked = board.ranked[d]
     for k in range(blocks + 1):
         board.width[0, k] = board.width[1, k] = 0.0
     for e in range(len(board.at)):
-        for k in range(blocks):
+        at = board.at[e]
+        if step > 1:
+            for k in range(blocks):
+                low = high = at[ranked[a + k * step]]
+                for i in range(a + k * step + 1, min(a + (k + 1) * step, b)):
+                    where = at[ranked[i]]
+                    low = min(low, where)
+                    high = max(high, where)
+                board.block[0, k], board.block[1, k] = low, high
+        for side in range(2):
             low, high = np.inf, -np.inf
-            for i in range(a + k * step, min(a + (k + 1) * step, b)):
-                where = board.at[e, board.ranked[d, i]]
-                low = min(low, where)
-                high = max(high, where)
-            board.block[0, k], board.block[1, k] = low, high
-        low, high = np.inf, -np.inf
-        for k in range(blocks):
-            low = min(low, board.block[0, k])
-            high = max(high, board.block[1, k])
-            width = min(high - low, 1.0)
-            board.width[0, k + 1] += width * width if squared else width
-        low, high = np.inf, -np.inf
-        for k in range(blocks):
-            low = min(low, board.block[0, blocks - 1 - k])
-            high = max(high, board.block[1, blocks - 1 - k])
-            width = min(high - low, 1.0)
-            board.width[1, k + 1] += width * width if squared else width
+            for k in range(blocks):
+                block = blocks - 1 - k if side else k
+                if step > 1:
+                    low = min(low, board.block[0, block])
+                    high = max(high, board.block[1, block])
+                else:
+                    where = at[ranked[a + block]]
+                    low = min(low, where)
+                    high = max(high, where)
+                width = min(high - low, 1.0)
+                board.width[side, k + 1] += width * width if squared else width
 
 
 @kernel
@@ -615,7 +619,7 @@ def list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, one_side):
         find_widths(board, d, a, b, step, squared)
         if not is_blind:
             find_side_needs(f, s, board, d, a, b, step, size, touched)
-        foresight = FORESIGHT if not is_blind and board.need[0, blocks] > CROWDED * n else 0.0
+        is_crowded = not is_blind and board.need[0, blocks] > CROWDED * n
         need_left, need_right = 0.0, 0.0
         on_left = weight
         last = b
@@ -628,9 +632,12 @@ def list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, one_side):
             spare = spare + 1 if spare < size - 1 else np.int64(0)
             if on_left < least or weight - on_left < least:
                 continue
-            code = np.int64(f.codes[d, board.who[ranked[a + i - 1]]])
+            before, behind = ranked[a + i - 1], ranked[a + i]
+            if not f.interleave and board.at[d, before] == board.at[d, behind]:
+                continue
+            code = np.int64(f.codes[d, board.who[before]])
             if not f.interleave:
-                right_code = np.int64(f.codes[d, board.who[ranked[a + i]]])
+                right_code = np.int64(f.codes[d, board.who[behind]])
                 code = boundary(f, d, code, right_code, shallowest)
             if code < 0:
                 continue
@@ -644,7 +651,8 @@ def list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, one_side):
             if not f.interleave:
                 if spare > n % size:
                     score *= WASTEFUL
-                score *= 1.0 + foresight * (need_left + need_right) / n
+                if is_crowded:
+                    score *= 1.0 + FORESIGHT * (need_left + need_right) / n
             if not (left and right):
                 score += FAR_WORSE
             board.cuts[found, 0] = d
@@ -789,6 +797,38 @@ def size_needed(f, s, people, a, b):
 
 
 @kernel
+def weigh_cut(f, s, order, a, b, column, code, size, is_blind):
+    """Whether both sides of a cut have ``size`` people and can be one group each, as far as the
+    counts of values go, and what the values of both need together."""
+    left, right = np.int64(0), np.int64(0)
+    need_left, need_right = 0.0, 0.0
+    for i in range(a, b):
+        person = order[i]
+        is_left = f.codes[column, person] <= code
+        counts = np.int64(1) if is_blind else np.int64(f.weight[person])
+        if is_left:
+            left += counts
+        else:
+            right += counts
+        if is_blind:
+            continue
+        for h in range(f.held_start[person], f.held_start[person + 1]):
+            value = f.held[h]
+            if is_left:
+                s.holders[value] += 1
+                need_left = max(need_left, s.holders[value] * f.base[value])
+            else:
+                s.links[value] += 1
+                need_right = max(need_right, s.links[value] * f.base[value])
+    if not is_blind:
+        for value in range(len(s.holders)):
+            s.holders[value] = s.links[value] = 0
+    is_valid = left >= size and right >= size
+    is_valid = is_valid and need_left <= left * (1.0 + SLACK)
+    return is_valid and need_right <= right * (1.0 + SLACK), need_left + need_right
+
+
+@kernel
 def cut_large(f, s, order, box, a, b, size, squared, is_blind, found_cut):
     """Cut a cell that is too large for a board of all of its people, by a sample of them.
 
@@ -816,22 +856,22 @@ def cut_large(f, s, order, box, a, b, size, squared, is_blind, found_cut):
                 break
             score = board.score[cut]
             board.score[cut] = np.inf
-            left = part(f, order, a, b, board.cuts[cut, 0], board.cuts[cut, 2], target)
-            if f.interleave and b - a <= TRIAL:
-                left = round_down(f, target, left, board.cuts[cut, 0], size)
-            if left < size or b - a - left < size:
-                continue
-            if not is_blind and not (
-                people_in(f, target, start, left) >= size
-                and people_in(f, target, left, b - a) >= size
-                and has_counts(f, s, target, start, left)
-                and has_counts(f, s, target, left, b - a)
-            ):
+            column, code = board.cuts[cut, 0], board.cuts[cut, 2]
+            if f.interleave:
+                need = 0.0
+                left = part(f, order, a, b, column, code, target)
+                if b - a <= TRIAL:
+                    left = round_down(f, target, left, column, size)
+                is_valid = left >= size and b - a - left >= size
+                if is_valid and not is_blind:
+                    is_valid = has_counts(f, s, target, start, left)
+                    is_valid = is_valid and has_counts(f, s, target, left, b - a)
+            else:
+                is_valid, need = weigh_cut(f, s, order, a, b, column, code, size, is_blind)
+            if not is_valid:
                 continue
             valid += 1
             if competes:
-                need = size_needed(f, s, target, start, left)
-                need += size_needed(f, s, target, left, b - a)
                 score *= 1.0 + FORESIGHT * need / (b - a)
             if score < lowest:
                 lowest = score
