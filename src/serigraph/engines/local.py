@@ -92,6 +92,8 @@ def formed(
         charged = none if demand.is_borne_by_all(population, history) else history
     for known in past:
         grouping = form_groups(population, known, demand, plan.method, weight, keys, box)
+        if known is charged and not grouping.has_failed:
+            return grouping, (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
         excess = excess_pairs(population, charged, demand, weight, grouping.group)
         if len(excess[0]) == 0:
             break

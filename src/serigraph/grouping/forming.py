@@ -9,7 +9,7 @@ the width of their boxes and by counts of values; who in a cell holds what plays
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -33,6 +33,7 @@ class Grouping:
     group: NDArray[np.int64]
     low: NDArray[np.int32]  # [group, column]
     high: NDArray[np.int32]
+    has_failed: bool = False  # no way was found to make every group valid
 
     @property
     def groups(self) -> int:
@@ -59,7 +60,7 @@ def form_groups(
     grouping = form(drawn, method, simple)
     group = np.empty(population.size, dtype=np.int64)
     group[drawn.people] = grouping.group
-    return Grouping(group, grouping.low, grouping.high)
+    return replace(grouping, group=group)
 
 
 def excess_pairs(
@@ -168,15 +169,20 @@ def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
     slot = np.empty(len(order), dtype=np.int64)
     blind_size = _least_size(f) if method == "bottom-up" else 0
 
-    def dealt(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        cells = _leaves(kernels.cut_down(f, s, order, cells, simple, False, 0, blind_size))
-        kernels.deal_cells(f, s, order, cells, slot)
-        return cells
+    def dealt(s: Scratch, drawn: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.concatenate([district(s, cell.reshape(1, -1)) for cell in drawn])
 
-    cells = in_threads(drawn.cells, len(f.base), dealt)
-    cells = cells[np.argsort(cells[:, kernels.BEGIN])]
+    def district(s: Scratch, cell: NDArray[np.int64]) -> NDArray[np.int64]:
+        cells = _leaves(kernels.cut_down(f, s, order, cell, simple, False, 0, blind_size))
+        kernels.deal_cells(f, s, order, cells, slot)
+        return merged(s, cells, False)
+
+    def merged(s: Scratch, cells: NDArray[np.int64], last_resort: bool) -> NDArray[np.int64]:
+        cells = cells[np.argsort(cells[:, kernels.BEGIN])]
+        return np.asarray(kernels.merge_neighbours(f, s, order, cells, simple, last_resort, slot))
+
     s = scratch(len(f.base))
-    cells = kernels.merge_neighbours(f, s, order, cells, simple, slot)
+    cells = merged(s, in_threads(drawn.cells, len(f.base), dealt), True)
     dealt_into = cells[:, kernels.GROUPS]
     lengths = cells[:, kernels.END] - cells[:, kernels.BEGIN]
     first = np.where(dealt_into > 0, np.cumsum(dealt_into) - dealt_into, -1)
@@ -193,7 +199,7 @@ def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
                 groups += 1
     group, groups = _plain_groups(f, group, groups)
     empty = np.empty((groups, 0), dtype=np.int32)
-    return Grouping(group, empty, empty)
+    return Grouping(group, empty, empty, has_failed=len(failed) > 0)
 
 
 def _numbered(f: Facts, order: NDArray[np.int64], cells: NDArray[np.int64]) -> Grouping:
@@ -214,6 +220,7 @@ def _numbered(f: Facts, order: NDArray[np.int64], cells: NDArray[np.int64]) -> G
         group,
         np.concatenate([low, points]).astype(np.int32),
         np.concatenate([high, points]).astype(np.int32),
+        has_failed=bool((cells[:, kernels.STATE] == kernels.FAILED).any()),
     )
 
 

@@ -343,8 +343,8 @@ def deal(f, s, people, a, b, size, slot):
 
 @kernel
 def find_allowed(f, s, who, touched, size, cap):
-    """How many of each value touched a group of this size may hold for each person: [person, value],
-    or nothing if nobody has a past."""
+    """How many of each value a group of this size may hold, as far as each person goes: [person,
+    value touched], or nothing if nobody has a past."""
     allowed = np.empty((len(who) if f.past.shape[1] > 0 else 0, touched), dtype=np.int64)
     survival, keep, factor = np.empty(touched), np.empty(touched), np.empty(touched)
     by_links = False
@@ -1148,7 +1148,7 @@ def deal_cells(f, s, order, cells, slot):
 
 
 @kernel
-def merge_neighbours(f, s, order, cells, simple, slot):
+def merge_neighbours(f, s, order, cells, simple, last_resort, slot):
     """Merge cells that could not be dealt with a neighbour in the order until they can be."""
     kept = np.empty_like(cells)
     top = 0
@@ -1170,8 +1170,8 @@ def merge_neighbours(f, s, order, cells, simple, slot):
                     b = cells[i, END]
                     i += 1
             state, groups = deal_cell(f, s, order, a, b, False, slot)
-        if state == FAILED:
-            state, groups = deal_cell(f, s, order, a, b, True, slot)
+        if state == FAILED and last_resort:
+            state, groups = deal_cell(f, s, order, a, b, last_resort, slot)
         kept[top, BEGIN], kept[top, END] = a, b
         kept[top, STATE], kept[top, GROUPS] = state, groups
         top += 1
