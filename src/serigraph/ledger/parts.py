@@ -162,16 +162,15 @@ def read_values(layout: Layout, release: ReleaseRecord) -> CodedValues:
     import pyarrow.parquet as pq
 
     table = pa.concat_tables(
-        pq.read_table(pa.BufferReader(each), read_dictionary=["value"], use_threads=False)
+        pq.ParquetFile(pa.BufferReader(each), read_dictionary=["value"]).read(use_threads=False)
         for each in _contents(layout, release, VALUES)
     )
     chunks = table["value"].unify_dictionaries().chunks
-    return CodedValues(
-        group=table["group"].to_numpy(),
-        count=table["count"].to_numpy(),
-        code=np.concatenate([np.empty(0, np.int32), *(each.indices for each in chunks)]),
-        names=chunks[0].dictionary.to_pylist() if chunks else [],
+    code = pa.chunked_array([each.indices for each in chunks], pa.int32())
+    group, count, codes = (
+        pl.Series(column).to_numpy() for column in (table["group"], table["count"], code)
     )
+    return CodedValues(group, count, codes, chunks[0].dictionary.to_pylist() if chunks else [])
 
 
 def _contents(layout: Layout, release: ReleaseRecord, part: str) -> list[bytes]:
