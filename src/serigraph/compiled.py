@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from serigraph.cache_folder import cache_folder
 
@@ -15,11 +15,19 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder()))
 
 import numba  # noqa: E402  (reads the variable above when it is imported)
 
+# A division by zero gives infinity, as in NumPy: to look out for it takes time at every one.
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+
 
 def kernel(function: _Function) -> _Function:
-    """Compile a function over arrays to machine code, without the interpreter's lock.
+    """Compile a function over arrays to machine code, without the interpreter's lock."""
+    return cast(_Function, numba.njit(**_OPTIONS)(function))
 
-    A division by zero gives infinity, as in NumPy: to look out for it takes time at every one.
+
+def inner(function: _Function) -> _Function:
+    """Compile a function that only kernels call.
+
+    A way in from Python would take much of the time, the more so the more arrays it is given.
     """
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
-    return cast(_Function, compiled(function))
+    options = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast(_Function, numba.njit(**options)(function))

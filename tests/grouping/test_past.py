@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,6 +18,15 @@ from serigraph.grouping.districts import Districts, with_own_targets
 from serigraph.grouping.kernels import Facts
 from serigraph.grouping.problem import facts, scratch
 from serigraph.privacy import ConstantRatio
+
+
+@numba.njit
+def allowed_by(f, s, people, size, cap):  # type: ignore[no-untyped-def]
+    _, touched = kernels.tally(f, s, people, 0, len(people))
+    kernels.clear(s, touched)
+    for t in range(touched):
+        cap[t] = int(size / f.base[s.touched[t]])
+    return kernels.find_allowed(f, s, people, touched, size, cap)
 
 
 def facts_of(problem: Case) -> Facts:
@@ -47,15 +57,11 @@ def test_nobody_fits_a_group_below_its_own_target(problem: Case) -> None:
 def test_everybody_allows_what_the_strategy_lets_it_bear(problem: Case, size: int) -> None:
     f, s = facts_of(problem), scratch(len(problem.thresholds))
     people = np.arange(len(problem.people))
-    _, touched = kernels.tally(f, s, people, 0, len(people))
-    kernels.clear(s, touched)
-    cap = np.array([int(size * (1 + kernels.SLACK) / f.base[v]) for v in s.touched[:touched]])
-    allowed = kernels.find_allowed(
-        f, s, people, touched, size * (1 + kernels.SLACK), cap.astype(np.int64)
-    )
+    cap = np.zeros(len(problem.thresholds), dtype=np.int64)
+    allowed = allowed_by(f, s, people, size * (1 + kernels.SLACK), cap)
     assert len(allowed) == (len(people) if problem.history.releases else 0)
     for row, person in zip(allowed, problem.people, strict=False):
-        for most, t in zip(row.tolist(), range(touched), strict=True):
+        for t, most in enumerate(row.tolist()):
             value = int(s.touched[t])
             borne = [
                 count

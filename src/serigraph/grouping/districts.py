@@ -33,16 +33,16 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     value is too frequent with their siblings."""
     people = f.codes.shape[1]
     if people < 4 * DISTRICT:
-        return Districts(f, np.arange(people), whole.reshape(1, -1))
+        return Districts(f, np.arange(people), whole)
     every = DISTRICT // SAMPLED
     cell = whole.copy()
-    cell[kernels.END] = len(f.key[::every])
+    cell[0, kernels.END] = len(f.key[::every])
     sample = f._replace(
         codes=np.ascontiguousarray(f.codes[:, ::every]), key=f.key[::every].copy(), interleave=False
     )
-    sampled = np.arange(cell[kernels.END], dtype=np.int64)
+    sampled = np.arange(cell[0, kernels.END], dtype=np.int64)
     s = scratch(len(f.base))
-    tree = kernels.cut_down(sample, s, sampled, cell.reshape(1, -1), simple, False, 0, SAMPLED)
+    tree = kernels.cut_down(sample, s, sampled, cell, simple, False, 0, SAMPLED)
     order = np.empty(people, dtype=np.int64)
     kernels.settle(f, tree, order)
     arranged = _arranged(f, order)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from math import fsum
 from typing import Literal
 
 import numpy as np
@@ -23,6 +23,7 @@ from serigraph.grouping.problem import Demand, facts, scratch
 from serigraph.population import Domain, History, Population, order_by
 
 Method = Literal["top-down", "bottom-up"]
+TRIED = 12  # cells that are cut in two ways, at the least, to tell which is better
 Box = tuple[Sequence[int], Sequence[int]]  # the lowest and the highest code of each column
 
 
@@ -55,7 +56,8 @@ def form_groups(
     f = facts(population, history, demand, weight, key)
     single = len(f.held) == 0 or int(np.diff(f.held_start).max()) <= 1
     simple = f.past.shape[1] == 0 and (single or not demand.interleave)
-    drawn = with_own_targets(districts(f, _whole(population, box), simple))
+    whole = whole_cell(population.size, box or whole_box(population.domains))
+    drawn = with_own_targets(districts(f, whole, simple))
     form = _interleaved if demand.interleave else _boxed
     grouping = form(drawn, method, simple)
     group = np.empty(population.size, dtype=np.int64)
@@ -82,10 +84,10 @@ def excess_pairs(
     return holder[excess], population.held[excess]
 
 
-def _whole(population: Population, box: Box | None) -> NDArray[np.int64]:
-    """Everybody as one cell."""
-    low, high = box or whole_box(population.domains)
-    return np.array([0, population.size, 0, 0, 0, 0, *low, *high], dtype=np.int64)
+def whole_cell(people: int, box: Box) -> NDArray[np.int64]:
+    """Everybody as one cell, the only one."""
+    low, high = box
+    return np.array([[0, people, 0, 0, 0, 0, *low, *high]], dtype=np.int64)
 
 
 def whole_box(domains: Sequence[Domain]) -> Box:
@@ -97,64 +99,97 @@ def _boxed(drawn: Districts, method: Method, simple: bool) -> Grouping:
     """Groups that are boxes: each cell is one group."""
     f = drawn.facts
     order = np.arange(f.codes.shape[1], dtype=np.int64)
-
-    def top_down(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        return _cut_to_boxes(f, s, order, cells, simple)
-
-    def bottom_up(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.concatenate([_narrower(f, order, cell, partial(grown, s)) for cell in cells])
-
-    def grown(s: Scratch, cell: NDArray[np.int64], squared: bool) -> NDArray[np.int64]:
-        tree = kernels.cut_down(f, s, order, cell, simple, squared, 0, _least_size(f))
-        state = kernels.merge_siblings(f, s, order, tree, False)
-        leaf = (tree[:, kernels.RIGHT] == 0) & (state == kernels.PLAIN)
-        tree[:, kernels.STATE] = state
-        kept = state >= 0
-        rest = tree[kept & ~leaf]
-        # What was merged may be cut again where a cut was not thought of before values were seen.
-        return np.concatenate([tree[kept & leaf], top_down(s, rest) if len(rest) else rest])
-
-    cells = in_threads(drawn.cells, len(f.base), top_down if method == "top-down" else bottom_up)
+    cutting = _Cutting(f, order, simple)
+    if method == "top-down":
+        cells = in_threads(drawn.cells, len(f.base), cutting.coarsely)
+        is_open = cells[:, kernels.STATE] == kernels.UNKNOWN
+        opened = _narrowest(cutting, cells[is_open], cutting.finely)
+        cells = np.concatenate([cells[~is_open], opened])
+    else:
+        cells = _narrowest(cutting, drawn.cells, cutting.bottom_up)
     return _numbered(f, order, cells)
 
 
-def _cut_to_boxes(
-    f: Facts, s: Scratch, order: NDArray[np.int64], cells: NDArray[np.int64], simple: bool
-) -> NDArray[np.int64]:
-    """Cut cells into groups."""
+@dataclass(frozen=True)
+class _Cutting:
+    """The ways to cut cells into groups that are boxes; they rearrange ``order`` as they go."""
 
-    def fine(cell: NDArray[np.int64], squared: bool) -> NDArray[np.int64]:
-        return _leaves(kernels.cut_down(f, s, order, cell, simple, squared, 0, 0))
+    f: Facts
+    order: NDArray[np.int64]
+    simple: bool
 
-    coarse = _leaves(kernels.cut_down(f, s, order, cells, simple, False, kernels.TRIAL, 0))
-    is_open = coarse[:, kernels.STATE] == kernels.UNKNOWN
-    cut = [_narrower(f, order, cell, fine) for cell in coarse[is_open]]
-    return np.concatenate([coarse[~is_open], *cut])
+    def coarsely(self, s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Cut cells until they are small enough to be cut in two ways; those are open then."""
+        until = kernels.TRIAL
+        return _leaves(kernels.cut_down(self.f, s, self.order, cells, self.simple, False, until, 0))
+
+    def finely(self, s: Scratch, cells: NDArray[np.int64], squared: bool) -> NDArray[np.int64]:
+        """Cut cells into groups, by the widths of their sides or by the squares of these."""
+        return _leaves(kernels.cut_down(self.f, s, self.order, cells, self.simple, squared, 0, 0))
+
+    def bottom_up(self, s: Scratch, cells: NDArray[np.int64], squared: bool) -> NDArray[np.int64]:
+        """Cut one cell without looking at values, and merge what it fell into until it is valid."""
+        f, size = self.f, _least_size(self.f)
+        tree = kernels.cut_down(f, s, self.order, cells, self.simple, squared, 0, size)
+        state = kernels.merge_siblings(f, s, self.order, tree, False)
+        leaf = (tree[:, kernels.RIGHT] == 0) & (state == kernels.PLAIN)
+        tree[:, kernels.STATE] = state
+        kept = state >= 0
+        # What was merged may be cut again where a cut was not thought of before values were seen.
+        return np.concatenate([tree[kept & leaf], self.completely(s, tree[kept & ~leaf])])
+
+    def completely(self, s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Cut cells into groups, each in the better way."""
+        cells = self.coarsely(s, cells)
+        is_open = cells[:, kernels.STATE] == kernels.UNKNOWN
+        cut = [self.in_both_ways(s, cell, self.finely)[0] for cell in cells[is_open]]
+        return np.concatenate([cells[~is_open], *cut])
+
+    def in_both_ways(
+        self, s: Scratch, cell: NDArray[np.int64], cut: _Cut
+    ) -> tuple[NDArray[np.int64], list[float]]:
+        """Cut a cell by widths and by squares, and keep the narrower result; both widths."""
+        here = slice(cell[kernels.BEGIN], cell[kernels.END])
+        before = self.order[here].copy()
+        linear = cut(s, cell.reshape(1, -1), False)
+        after = self.order[here].copy()
+        widths = [kernels.total_width(self.f, self.order, linear)]
+        self.order[here] = before
+        squared = cut(s, cell.reshape(1, -1), True)
+        widths.append(kernels.total_width(self.f, self.order, squared))
+        if widths[1] < widths[0]:
+            return squared, widths
+        self.order[here] = after
+        return linear, widths
 
 
-def _narrower(
-    f: Facts,
-    order: NDArray[np.int64],
-    cell: NDArray[np.int64],
-    cut: Callable[[NDArray[np.int64], bool], NDArray[np.int64]],
-) -> NDArray[np.int64]:
-    """Cut a cell in two ways, by widths and by their squares, and keep the narrower result."""
-    here = slice(cell[kernels.BEGIN], cell[kernels.END])
-    before = order[here].copy()
-    linear = cut(cell.reshape(1, -1), False)
-    width = kernels.total_width(f, order, linear)
-    after = order[here].copy()
-    order[here] = before
-    squared = cut(cell.reshape(1, -1), True)
-    if kernels.total_width(f, order, squared) < width:
-        return squared
-    order[here] = after
-    return linear
+_Cut = Callable[[Scratch, NDArray[np.int64], bool], NDArray[np.int64]]
+
+
+def _narrowest(cutting: _Cutting, cells: NDArray[np.int64], cut: _Cut) -> NDArray[np.int64]:
+    """Cut cells in two ways, and keep the narrower result. Where there are many of them, some tell
+    in which way the others are cut."""
+    values = len(cutting.f.base)
+    is_tried = np.arange(len(cells)) % max(len(cells) // TRIED, 1) == 0
+    widths: list[list[float]] = []
+
+    def try_both(s: Scratch, part: NDArray[np.int64]) -> NDArray[np.int64]:
+        tried = [cutting.in_both_ways(s, cell, cut) for cell in part]
+        widths.extend(both for _, both in tried)
+        return np.concatenate([part[:0], *(narrower for narrower, _ in tried)])
+
+    def cut_others(s: Scratch, part: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.concatenate([part[:0], *(cut(s, cell.reshape(1, -1), squared) for cell in part)])
+
+    tried = in_threads(cells[is_tried], values, try_both)
+    linear, squared_widths = (fsum(way) for way in zip(*widths, strict=True)) if widths else (0, 0)
+    squared = squared_widths < linear
+    return np.concatenate([tried, in_threads(cells[~is_tried], values, cut_others)])
 
 
 def _leaves(tree: NDArray[np.int64]) -> NDArray[np.int64]:
     """The cells of a tree that were not cut further."""
-    return tree[tree[:, kernels.RIGHT] == 0]
+    return np.asarray(tree[tree[:, kernels.RIGHT] == 0])
 
 
 def _least_size(f: Facts) -> int:
@@ -192,7 +227,8 @@ def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
     groups = int(dealt_into.sum())
     failed = cells[cells[:, kernels.STATE] == kernels.FAILED]
     if len(failed):
-        alone = _cut_to_boxes(f._replace(interleave=False), s, order, failed, f.past.shape[1] == 0)
+        boxes = _Cutting(f._replace(interleave=False), order, simple=f.past.shape[1] == 0)
+        alone = boxes.completely(s, failed)
         for a, b, state in alone[:, :3].tolist():
             if state != kernels.PLAIN:
                 group[order[a:b]] = groups
