@@ -15,10 +15,13 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder()))
 
 import numba  # noqa: E402  (reads the variable above when it is imported)
 
+# A division by zero gives infinity, as in NumPy: to look out for it takes time at every one.
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+
 
 def kernel(function: _Function) -> _Function:
     """Compile a function over arrays to machine code, without the interpreter's lock."""
-    return cast(_Function, numba.njit(cache=True, nogil=True)(function))
+    return cast(_Function, numba.njit(**_OPTIONS)(function))
 
 
 def inner(function: _Function) -> _Function:
@@ -26,5 +29,5 @@ def inner(function: _Function) -> _Function:
 
     A way in from Python would take much of the time, the more so the more arrays it is given.
     """
-    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast(_Function, numba.njit(cache=True, nogil=True, **options)(function))
+    options = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast(_Function, numba.njit(**options)(function))

@@ -126,20 +126,20 @@ def _history(people: Sequence[Person]) -> History:
     """Past groups as arrays; the j-th past group of everybody belongs to the j-th release."""
     groups: list[PastGroup] = []
     releases = max((len(person.past) for person in people), default=0)
-    past = np.full((releases, len(people)), -1, dtype=np.int32)
+    past = np.full((len(people), releases), -1, dtype=np.int32)
     for place, person in enumerate(people):
         for release, group in enumerate(person.past):
             known = [number for number, each in enumerate(groups) if each is group]
             if not known:
                 groups.append(group)
-            past[release, place] = known[0] if known else len(groups) - 1
+            past[place, release] = known[0] if known else len(groups) - 1
     entries = [sorted(group.counts.items()) for group in groups]
-    return History(
-        groups=past,
-        start=np.cumsum([0, *(len(each) for each in entries)]).astype(np.int64),
-        value=np.array([value for each in entries for value, _ in each], dtype=np.int32),
-        count=np.array([count for each in entries for _, count in each], dtype=np.int64),
-        size=np.array([group.size for group in groups], dtype=np.int64),
+    return History.of_groups(
+        past,
+        lengths=[len(each) for each in entries],
+        value=[value for each in entries for value, _ in each],
+        count=[count for each in entries for _, count in each],
+        size=[group.size for group in groups],
     )
 
 

@@ -88,10 +88,10 @@ def history_of(made: Made) -> History:
     number = {value.name: place for place, value in enumerate(made.population.protected)}
     entries = np.bincount(proof.value_group, minlength=len(proof.size))
     group = proof.group.astype(np.int32)
-    return History(
-        groups=np.where(entries[group] > 0, group, -1).astype(np.int32).reshape(1, -1),
-        start=np.concatenate([[0], np.cumsum(entries)]).astype(np.int64),
-        value=np.array([number[name] for name in proof.value_name], dtype=np.int32),
+    return History.of_groups(
+        np.where(entries[group] > 0, group, -1).astype(np.int32).reshape(-1, 1),
+        lengths=entries,
+        value=[number[name] for name in proof.value_name],
         count=proof.value_count,
         size=proof.size,
     )

@@ -31,16 +31,18 @@ def test_next_target_is_the_ratio_of_the_strategy(
         [Person((0,), frozenset({0, 1, 2}))], [number_line(2)], [strategy] * 3, [threshold] * 3
     )
     f = facts(problem.population, problem.history, problem.demand, problem.weight, problem.key)
-    logs = sum(math.log1p(-each.count / each.size) for each in exposures)
+    kept = math.prod(1 - each.count / each.size for each in exposures)
     expected = strategy.ratio(threshold, len(exposures), survival)
-    # Where hardly any budget is left, its logarithm has few digits left as well.
+    # Where hardly any budget is left, it has few digits left as well.
     left = float((survival - (1 - threshold)) / survival)
-    assert plain(f, value, len(exposures), logs) == pytest.approx(expected, rel=1e-13 / left + 1e-9)
+    assert plain(f.rules, f.rule[value], len(exposures), kept) == pytest.approx(
+        expected, rel=1e-13 / left + 1e-9
+    )
 
 
 def test_a_used_up_budget_asks_for_more_than_any_group() -> None:
     half = Fraction(1, 2)
     problem = case([Person((0,), frozenset({0}))], [number_line(2)], [ConstantRatio(2)], [half])
     f = facts(problem.population, problem.history, problem.demand, problem.weight, problem.key)
-    assert plain(f, 0, 1, math.log(0.5)) == math.inf
-    assert plain(f, 0, 1, -math.inf) == math.inf
+    assert plain(f.rules, 0, 1, 0.5) == math.inf
+    assert plain(f.rules, 0, 1, 0.0) == math.inf

@@ -46,14 +46,14 @@ def naive_exposures(
 def read_history(
     history: History, release: int, place: int, protected: tuple[str, ...]
 ) -> dict[str, tuple[int, int]]:
-    group = history.groups[release, place]
+    group = history.groups[place, release]
     if group < 0:
         return {}
-    held = slice(history.start[group], history.start[group + 1])
+    held = history.exposure[history.start[group] : history.start[group + 1]]
     assert np.all(np.diff(history.value[held]) > 0)
     return {
-        protected[value]: (int(count), int(history.size[group]))
-        for value, count in zip(history.value[held], history.count[held], strict=True)
+        protected[history.value[each]]: (int(history.count[each]), int(history.size[each]))
+        for each in held
     }
 
 
@@ -71,9 +71,9 @@ def test_history_and_exposures_equal_a_plain_reading(tmp_path: Path, seed: int, 
     asked = [f"P{n}" if text else n for n in rng.sample(range(-20, 70), 80)]
     protected = (*sorted(rng.sample(VALUES, 3)), "nobody has it")
     history = series.history(pl.Series(asked), protected)
-    assert history.groups.shape == (4, 80)
-    assert history.start[-1] == len(history.value) == len(history.count)
-    assert len(history.start) == len(history.size) + 1
+    assert history.groups.shape == (80, 4)
+    assert history.start[-1] == len(history.exposure)
+    assert len(history.value) == len(history.count) == len(history.size)
     for place, id in enumerate(asked):
         for number, (release, adversary) in enumerate(past):
             naive = naive_exposures(release, adversary, id)
@@ -95,15 +95,15 @@ def test_dtypes_are_those_that_kernels_read(tmp_path: Path) -> None:
     publish(series, "a", FIRST)
     found = series.history(pl.Series(["ann", "nobody"]), ["HIV", "flu"])
     none = History.none(2)
-    for name in ("groups", "start", "value", "count", "size"):
+    for name in ("groups", "start", "exposure", "value", "count", "size"):
         assert getattr(found, name).dtype == getattr(none, name).dtype, name
-    assert found.groups.tolist() == [[0, -1]]
+    assert found.groups.tolist() == [[0], [-1]]
 
 
 def test_before_the_first_release_there_is_no_history(tmp_path: Path) -> None:
     series = new_series(tmp_path)
     history = series.history(pl.Series(["ann"]), ["flu"])
-    assert history.groups.shape == (0, 1)
+    assert history.groups.shape == (1, 0)
     assert len(history.size) == 0
 
 
@@ -111,9 +111,9 @@ def test_nothing_asked_gives_empty_arrays(tmp_path: Path) -> None:
     series = new_series(tmp_path)
     publish(series, "a", FIRST)
     nobody = series.history(pl.Series([], dtype=pl.String), ["flu"])
-    assert nobody.groups.shape == (1, 0)
+    assert nobody.groups.shape == (0, 1)
     no_value = series.history(pl.Series(["ann", "bob"]), [])
-    assert no_value.groups.tolist() == [[-1, -1]]
+    assert no_value.groups.tolist() == [[-1], [-1]]
     assert no_value.start.tolist() == [0]
 
 

@@ -84,22 +84,22 @@ def history_of(
     people: int, names: Sequence[str], releases: Sequence[Sequence[PastGroup]]
 ) -> History:
     """The arrays of a past; groups that held none of the names are left out."""
-    groups = np.full((len(releases), people), -1, dtype=np.int32)
+    groups = np.full((people, len(releases)), -1, dtype=np.int32)
     kept: list[tuple[int, list[tuple[int, int]]]] = []
-    for row, release in zip(groups, releases, strict=True):
+    for column, release in zip(groups.T, releases, strict=True):
         for group in release:
             entries = sorted(
                 (names.index(name), count) for name, count in group.counts.items() if name in names
             )
             if entries:
-                row[sorted(group.members)] = len(kept)
+                column[sorted(group.members)] = len(kept)
                 kept.append((group.size, entries))
-    return History(
-        groups=groups,
-        start=np.cumsum([0, *(len(entries) for _, entries in kept)]).astype(np.int64),
-        value=np.array([v for _, entries in kept for v, _ in entries], dtype=np.int32),
-        count=np.array([c for _, entries in kept for _, c in entries], dtype=np.int64),
-        size=np.array([size for size, _ in kept], dtype=np.int64),
+    return History.of_groups(
+        groups,
+        lengths=[len(entries) for _, entries in kept],
+        value=[v for _, entries in kept for v, _ in entries],
+        count=[c for _, entries in kept for _, c in entries],
+        size=[size for size, _ in kept],
     )
 
 

@@ -69,6 +69,8 @@ def test_it_agrees_with_brute_force(
         proof = examine(people, group, **options)
         assert proof.pairs == len(found)
         assert proof.largest == max(found.values(), default=0)
+        close = threshold - Fraction(1, 10**9)
+        assert proof.exact_pairs == sum(probability > close for probability in found.values())
     else:
         with pytest.raises(GuaranteeExceeded, match="breach probability would be"):
             examine(people, group, **options)

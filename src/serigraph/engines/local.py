@@ -81,16 +81,20 @@ def formed(
 
     While the strategy asks the same of everybody, groups are formed without looking at the past,
     which is faster; if that was too bold, because an earlier release followed another plan, they
-    are formed again.
+    are formed again. Where the past asks nothing of anybody, it is not looked at afterwards either.
     """
     weight = _weight(population, plan)
     keys = randomness.keys(population.size)
-    past = [history]
-    if plan.strategy.asks_the_same_of_everybody(len(history.groups)):
-        past = [History.none(population.size), history]
+    past, charged = [history], history
+    if plan.strategy.asks_the_same_of_everybody(history.releases):
+        none = History.none(population.size)
+        past = [none, history]
+        charged = none if demand.is_borne_by_all(population, history) else history
     for known in past:
         grouping = form_groups(population, known, demand, plan.method, weight, keys, box)
-        excess = excess_pairs(population, history, demand, weight, grouping.group)
+        if known is charged and not grouping.has_failed:
+            return grouping, (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
+        excess = excess_pairs(population, charged, demand, weight, grouping.group)
         if len(excess[0]) == 0:
             break
     return grouping, excess

@@ -61,10 +61,10 @@ def recalled(past: Sequence[Shown], ids: NDArray[np.int64], protected: Sequence[
         {"name": list(protected), "index": np.arange(len(protected), dtype=np.int32)},
         schema={"name": pl.String, "index": pl.Int32},
     )
-    groups = np.full((len(past), len(ids)), -1, dtype=np.int32)
+    groups = np.full((len(ids), len(past)), -1, dtype=np.int32)
     lengths, values, counts, sizes = [], [], [], []
     known = 0
-    for row, shown in zip(groups, past, strict=True):
+    for column, shown in zip(groups.T, past, strict=True):
         held = (
             pl.DataFrame(
                 {"group": shown.value_group, "name": shown.value_name, "count": shown.value_count}
@@ -77,16 +77,16 @@ def recalled(past: Sequence[Shown], ids: NDArray[np.int64], protected: Sequence[
         number[kept] = np.arange(known, known + len(kept), dtype=np.int32)
         at = np.minimum(np.searchsorted(shown.ids, ids), len(shown.ids) - 1)
         is_member = shown.ids[at] == ids
-        row[is_member] = number[shown.group[at[is_member]]]
+        column[is_member] = number[shown.group[at[is_member]]]
         lengths.append(length)
         values.append(held["index"].to_numpy())
         counts.append(held["count"].to_numpy())
         sizes.append(shown.size[kept])
         known += len(kept)
-    return History(
-        groups=groups,
-        start=np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64),
-        value=np.concatenate(values).astype(np.int32),
-        count=np.concatenate(counts).astype(np.int64),
-        size=np.concatenate(sizes).astype(np.int64),
+    return History.of_groups(
+        groups,
+        lengths=np.concatenate(lengths),
+        value=np.concatenate(values),
+        count=np.concatenate(counts),
+        size=np.concatenate(sizes),
     )

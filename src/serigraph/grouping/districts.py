@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,21 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     cells = tree[state >= 0].copy()
     cells = cells[cells[:, kernels.END] > cells[:, kernels.BEGIN]]
     return Districts(arranged, order, cells)
+
+
+def with_own_targets(drawn: Districts) -> Districts:
+    """Let the facts say what people with a past ask of any group at all."""
+    f = drawn.facts
+    if f.past.shape[1] == 0:
+        return drawn
+    own = np.empty(len(f.past))
+
+    def find(s: Scratch, people: NDArray[np.int64]) -> NDArray[np.int64]:
+        kernels.find_own_targets(f, s, people, own)
+        return people
+
+    in_threads(np.arange(len(own)), len(f.base), find)
+    return replace(drawn, facts=f._replace(own=own))
 
 
 def in_threads(

@@ -9,7 +9,7 @@ the width of their boxes and by counts of values; who in a cell holds what plays
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import Literal
 
@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.grouping import kernels
-from serigraph.grouping.districts import Districts, districts, in_threads
+from serigraph.grouping.districts import Districts, districts, in_threads, with_own_targets
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import Demand, facts, scratch
-from serigraph.population import Domain, History, Population
+from serigraph.population import Domain, History, Population, order_by
 
 Method = Literal["top-down", "bottom-up"]
 TRIED = 12  # cells that are cut in two ways, at the least, to tell which is better
@@ -34,6 +34,7 @@ class Grouping:
     group: NDArray[np.int64]
     low: NDArray[np.int32]  # [group, column]
     high: NDArray[np.int32]
+    has_failed: bool = False  # no way was found to make every group valid
 
     @property
     def groups(self) -> int:
@@ -56,12 +57,12 @@ def form_groups(
     single = len(f.held) == 0 or int(np.diff(f.held_start).max()) <= 1
     simple = f.past.shape[1] == 0 and (single or not demand.interleave)
     whole = whole_cell(population.size, box or whole_box(population.domains))
-    drawn = districts(f, whole, simple)
+    drawn = with_own_targets(districts(f, whole, simple))
     form = _interleaved if demand.interleave else _boxed
     grouping = form(drawn, method, simple)
     group = np.empty(population.size, dtype=np.int64)
     group[drawn.people] = grouping.group
-    return Grouping(group, grouping.low, grouping.high)
+    return replace(grouping, group=group)
 
 
 def excess_pairs(
@@ -74,7 +75,7 @@ def excess_pairs(
     """The (person, value) pairs to be given up: everybody that holds, in some group, a value that
     some member of the group cannot bear."""
     f = facts(population, history, demand, weight, np.zeros(population.size, dtype=np.uint64))
-    order = np.argsort(group)
+    order = order_by(group)
     ends = np.cumsum(np.bincount(group))
     found = kernels.excesses(f, scratch(len(population.protected)), order, ends)
     holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
@@ -203,15 +204,20 @@ def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
     slot = np.empty(len(order), dtype=np.int64)
     blind_size = _least_size(f) if method == "bottom-up" else 0
 
-    def dealt(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        cells = _leaves(kernels.cut_down(f, s, order, cells, simple, False, 0, blind_size))
-        kernels.deal_cells(f, s, order, cells, slot)
-        return cells
+    def dealt(s: Scratch, drawn: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.concatenate([district(s, cell.reshape(1, -1)) for cell in drawn])
 
-    cells = in_threads(drawn.cells, len(f.base), dealt)
-    cells = cells[np.argsort(cells[:, kernels.BEGIN])]
+    def district(s: Scratch, cell: NDArray[np.int64]) -> NDArray[np.int64]:
+        cells = _leaves(kernels.cut_down(f, s, order, cell, simple, False, 0, blind_size))
+        kernels.deal_cells(f, s, order, cells, slot)
+        return merged(s, cells, False)
+
+    def merged(s: Scratch, cells: NDArray[np.int64], last_resort: bool) -> NDArray[np.int64]:
+        cells = cells[np.argsort(cells[:, kernels.BEGIN])]
+        return np.asarray(kernels.merge_neighbours(f, s, order, cells, simple, last_resort, slot))
+
     s = scratch(len(f.base))
-    cells = kernels.merge_neighbours(f, s, order, cells, simple, slot)
+    cells = merged(s, in_threads(drawn.cells, len(f.base), dealt), True)
     dealt_into = cells[:, kernels.GROUPS]
     lengths = cells[:, kernels.END] - cells[:, kernels.BEGIN]
     first = np.where(dealt_into > 0, np.cumsum(dealt_into) - dealt_into, -1)
@@ -229,7 +235,7 @@ def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
                 groups += 1
     group, groups = _plain_groups(f, group, groups)
     empty = np.empty((groups, 0), dtype=np.int32)
-    return Grouping(group, empty, empty)
+    return Grouping(group, empty, empty, has_failed=len(failed) > 0)
 
 
 def _numbered(f: Facts, order: NDArray[np.int64], cells: NDArray[np.int64]) -> Grouping:
@@ -250,6 +256,7 @@ def _numbered(f: Facts, order: NDArray[np.int64], cells: NDArray[np.int64]) -> G
         group,
         np.concatenate([low, points]).astype(np.int32),
         np.concatenate([high, points]).astype(np.int32),
+        has_failed=bool((cells[:, kernels.STATE] == kernels.FAILED).any()),
     )
 
 

@@ -60,11 +60,13 @@ class Facts(NamedTuple):
     key: NDArray[np.int64]  # random and not negative, one a person
     past: NDArray[np.int32]  # [person, release] -> past group or -1
     past_start: NDArray[np.int64]
-    past_value: NDArray[np.int32]
-    past_log: NDArray[np.float64]  # ln(1 - n_s/n)
+    past_exposure: NDArray[np.int32]
+    exposure_value: NDArray[np.int32]
+    exposure_survival: NDArray[np.float64]  # 1 - n_s/n
+    own: NDArray[np.float64]  # largest target of a person for what it holds; of nobody, if no past
     base: NDArray[np.float64]  # target of each value for a person without history
     rule: NDArray[np.int32]  # of each value, a row of the next
-    rules: NDArray[np.float64]  # ln(1 - threshold), factor, two lengths, ratios, shares
+    rules: NDArray[np.float64]  # 1 - threshold, factor, two lengths, ratios, shares
     minimum_size: int
     interleave: bool
 
@@ -75,10 +77,9 @@ class Scratch(NamedTuple):
     holders: NDArray[np.int64]  # of each value in the cell
     need: NDArray[np.float64]  # largest target of each value among the cell's people
     linked: NDArray[np.int64]  # people of the cell that were linked to the value before
-    links: NDArray[np.int64]
-    logs: NDArray[np.float64]
+    links: NDArray[np.int64]  # of one person to each value
+    survival: NDArray[np.float64]  # likewise
     touched: NDArray[np.int64]  # values in the cell
-    seen: NDArray[np.int64]  # values in one person's past
     local: NDArray[np.int64]  # place of a value among the touched ones
 
 
@@ -91,8 +92,7 @@ class Dealing(NamedTuple):
     cap: NDArray[np.int64]  # how many of a value any group may hold
     held: NDArray[np.int64]  # [group, value]
     limit: NDArray[np.int64]  # [group, value] how many its members allow
-    tight_start: NDArray[np.int64]
-    tight: NDArray[np.int64]  # of each person, the values that it allows less of, and how many
+    allowed: NDArray[np.int64]  # [person, value] likewise of each, or of nobody if there is no past
 
 
 class Board(NamedTuple):
@@ -116,19 +116,19 @@ class Board(NamedTuple):
 
 
 @inner
-def next_target(f, value, links, log_survival):
+def next_target(rules, rule, links, survival):
     """The ratio asked for the next link of a pair; the floating twin of Strategy.ratio."""
-    rule = f.rules[f.rule[value]]
-    budget = log_survival - rule[0]
-    if budget <= 1e-13:
+    left = survival - rules[rule, 0]
+    if left <= 1e-13 * survival:
         return np.inf
-    target = -rule[1] / np.expm1(-budget)
-    ratios = int(rule[2])
-    shares = int(rule[3])
+    target = rules[rule, 1] * survival / left
+    ratios = int(rules[rule, 2])
+    shares = int(rules[rule, 3])
     if ratios > 0:
-        target = max(target, rule[4 + min(links, ratios - 1)])
+        target = max(target, rules[rule, 4 + min(links, ratios - 1)])
     if shares > 0:
-        target = max(target, -1.0 / np.expm1(-rule[4 + ratios + min(links, shares - 1)] * budget))
+        share = rules[rule, 4 + ratios + min(links, shares - 1)]
+        target = max(target, -1.0 / np.expm1(share * np.log1p(-left / survival)))
     return target
 
 
@@ -158,23 +158,48 @@ def clear(s, touched):
 
 
 @inner
-def walk_past(f, s, person):
-    """Sum up a person's past for the values that the cell holds; returns how many were seen."""
-    seen = 0
+def walk_past(f, s, person, touched):
+    """Write the links of a person to the values touched, and the survival that they have left."""
+    for t in range(touched):
+        s.links[s.touched[t]] = 0
+        s.survival[s.touched[t]] = 1.0
+    # Of other values this leaves anything: to ask of each past value whether it is one of those
+    # touched takes longer than to count it.
     for j in range(f.past.shape[1]):
         group = f.past[person, j]
-        if group < 0:
-            continue
-        for e in range(f.past_start[group], f.past_start[group + 1]):
-            value = f.past_value[e]
-            if s.holders[value] > 0:
-                if s.links[value] == 0:
-                    s.seen[seen] = value
-                    s.logs[value] = 0.0
-                    seen += 1
+        if group >= 0:
+            for e in range(f.past_start[group], f.past_start[group + 1]):
+                exposure = f.past_exposure[e]
+                value = f.exposure_value[exposure]
                 s.links[value] += 1
-                s.logs[value] += f.past_log[e]
-    return seen
+                s.survival[value] *= f.exposure_survival[exposure]
+
+
+@kernel
+def find_own_targets(f, s, people, own):
+    """Write for each of these people the largest target among the values that it holds itself: a
+    group that is smaller cannot hold the person."""
+    for person in people:
+        touched = 0
+        for h in range(f.held_start[person], f.held_start[person + 1]):
+            s.touched[touched] = f.held[h]
+            touched += 1
+        if touched > 0:
+            walk_past(f, s, person, touched)
+        own[person] = 0.0
+        for t in range(touched):
+            value = s.touched[t]
+            target = next_target(f.rules, f.rule[value], s.links[value], s.survival[value])
+            own[person] = max(own[person], target)
+
+
+@inner
+def is_too_small(f, people, a, b, size):
+    """Whether one of the people fits no group of this size, whoever else is in it."""
+    for i in range(a, b if len(f.own) > 0 else a):
+        if f.own[people[i]] > size * (1.0 + SLACK):
+            return True
+    return False
 
 
 @inner
@@ -182,13 +207,13 @@ def find_needs(f, s, people, a, b, touched):
     """Write the largest target of each value among the people of a cell, each by its own past."""
     if f.past.shape[1] > 0 and touched > 0:
         for i in range(a, b):
-            seen = walk_past(f, s, people[i])
-            for k in range(seen):
-                value = s.seen[k]
-                target = next_target(f, value, s.links[value], s.logs[value])
-                s.need[value] = max(s.need[value], target)
-                s.linked[value] += 1
-                s.links[value] = 0
+            walk_past(f, s, people[i], touched)
+            for t in range(touched):
+                value = s.touched[t]
+                if s.links[value] > 0:
+                    target = next_target(f.rules, f.rule[value], s.links[value], s.survival[value])
+                    s.need[value] = max(s.need[value], target)
+                    s.linked[value] += 1
     for t in range(touched):
         value = s.touched[t]
         if s.linked[value] < b - a:
@@ -199,7 +224,7 @@ def find_needs(f, s, people, a, b, touched):
 def is_group(f, s, people, a, b):
     """Whether the cell is a valid group: every member bounded for every value, given its past."""
     n, touched = tally(f, s, people, a, b)
-    valid = n >= f.minimum_size
+    valid = n >= f.minimum_size and not is_too_small(f, people, a, b, n)
     if valid:
         find_needs(f, s, people, a, b, touched)
         for t in range(touched):
@@ -254,7 +279,7 @@ def deal(f, s, people, a, b, size, slot):
     """
     n = b - a
     groups = n // size
-    if groups == 0:
+    if groups == 0 or is_too_small(f, people, a, b, n // groups):
         return 0
     present, touched = tally(f, s, people, a, b)
     if not counts_fit(f, s, touched, present, size):
@@ -271,26 +296,7 @@ def deal(f, s, people, a, b, size, slot):
     for t in range(touched):
         s.local[s.touched[t]] = t
         cap[t] = int(even * (1.0 + SLACK) / f.base[s.touched[t]])
-    # Whoever has a past may allow less of some values: its tight list.
-    tight_start = np.zeros(n + 1, dtype=np.int64)
-    tight = np.empty((16, 2), dtype=np.int64)  # value, how many of it
-    entries = 0
-    if f.past.shape[1] > 0 and touched > 0:
-        for i in range(n):
-            seen = walk_past(f, s, who[i])
-            for k in range(seen):
-                value = s.seen[k]
-                t = s.local[value]
-                allowed = int(
-                    even * (1.0 + SLACK) / next_target(f, value, s.links[value], s.logs[value])
-                )
-                s.links[value] = 0
-                if allowed < cap[t]:
-                    tight = with_room(tight, entries)
-                    tight[entries, 0] = t
-                    tight[entries, 1] = allowed
-                    entries += 1
-            tight_start[i + 1] = entries
+    allowed = find_allowed(f, s, who, touched, even * (1.0 + SLACK), cap)
     # Holders of the most frequent value first, then of the next, at random within. (To sort numbers
     # that carry a place in their lowest bits compiles and runs faster than an argsort.)
     packed = np.empty(touched, dtype=np.int64)
@@ -331,7 +337,7 @@ def deal(f, s, people, a, b, size, slot):
     for i in range(n):
         seat[i] = -1
     held = np.zeros((groups, touched), dtype=np.int64)
-    d = Dealing(who, seat, room, cap, held, limit, tight_start, tight)
+    d = Dealing(who, seat, room, cap, held, limit, allowed)
     start = 0
     for k in range(n):
         i = people_first[k]
@@ -350,6 +356,33 @@ def deal(f, s, people, a, b, size, slot):
 
 
 @inner
+def find_allowed(f, s, who, touched, size, cap):
+    """How many of each value a group of this size may hold, as far as each person goes: [person,
+    value touched], or nothing if nobody has a past."""
+    allowed = np.empty((len(who) if f.past.shape[1] > 0 else 0, touched), dtype=np.int64)
+    survival, keep, factor = np.empty(touched), np.empty(touched), np.empty(touched)
+    by_links = False
+    for t in range(touched):
+        rule = f.rule[s.touched[t]]
+        keep[t], factor[t] = f.rules[rule, 0], f.rules[rule, 1]
+        by_links = by_links or f.rules[rule, 2] + f.rules[rule, 3] > 0.0
+    for i in range(len(allowed)):
+        walk_past(f, s, who[i], touched)
+        for t in range(touched):
+            survival[t] = s.survival[s.touched[t]]
+        # next_target in a loop of its own, which is done for several values at once.
+        for t in range(touched):
+            share = (survival[t] - keep[t]) / (factor[t] * survival[t])
+            allowed[i, t] = int(min(max(size * share, 0.0), float(cap[t])))
+        if by_links:
+            for t in range(touched):
+                value = s.touched[t]
+                target = next_target(f.rules, f.rule[value], s.links[value], survival[t])
+                allowed[i, t] = min(allowed[i, t], int(size / target))
+    return allowed
+
+
+@inner
 def may_join(f, s, d, i, g):
     """Whether person i of the cell fits group g as it stands."""
     person = d.who[i]
@@ -357,15 +390,13 @@ def may_join(f, s, d, i, g):
         t = s.local[f.held[h]]
         if d.held[g, t] + 1 > d.limit[g, t]:
             return False
-    for e in range(d.tight_start[i], d.tight_start[i + 1]):
-        t = d.tight[e, 0]
-        holds = 0
-        for h in range(f.held_start[person], f.held_start[person + 1]):
-            if s.local[f.held[h]] == t:
-                holds = 1
-        if d.held[g, t] + holds > d.tight[e, 1]:
+        if len(d.allowed) > 0 and d.held[g, t] + 1 > d.allowed[i, t]:
             return False
-    return True
+    too_many = 0  # counted to the end: that is done for several values at once
+    if len(d.allowed) > 0:
+        for t in range(len(d.cap)):
+            too_many += d.held[g, t] > d.allowed[i, t]
+    return too_many == 0
 
 
 @inner
@@ -381,9 +412,9 @@ def join(f, s, d, i, g):
 @inner
 def tighten(d, i, g):
     """Let a group allow no more of a value than person i does."""
-    for e in range(d.tight_start[i], d.tight_start[i + 1]):
-        t = d.tight[e, 0]
-        d.limit[g, t] = min(d.limit[g, t], d.tight[e, 1])
+    if len(d.allowed) > 0:
+        for t in range(len(d.cap)):
+            d.limit[g, t] = min(d.limit[g, t], d.allowed[i, t])
 
 
 @inner
@@ -393,7 +424,7 @@ def leave(f, s, d, i, g):
     person = d.who[i]
     for h in range(f.held_start[person], f.held_start[person + 1]):
         d.held[g, s.local[f.held[h]]] -= 1
-    if d.tight_start[i + 1] > d.tight_start[i]:
+    if len(d.allowed) > 0:
         for t in range(len(d.cap)):
             d.limit[g, t] = d.cap[t]
         for other in range(len(d.seat)):
@@ -1132,7 +1163,7 @@ def deal_cells(f, s, order, cells, slot):
 
 
 @kernel
-def merge_neighbours(f, s, order, cells, simple, slot):
+def merge_neighbours(f, s, order, cells, simple, last_resort, slot):
     """Merge cells that could not be dealt with a neighbour in the order until they can be."""
     kept = np.empty_like(cells)
     no = len(cells) < 0  # no literal: it would be a type of its own
@@ -1155,8 +1186,8 @@ def merge_neighbours(f, s, order, cells, simple, slot):
                     b = cells[i, END]
                     i += 1
             state, groups = deal_cell(f, s, order, a, b, no, slot)
-        if state == FAILED:
-            state, groups = deal_cell(f, s, order, a, b, not no, slot)
+        if state == FAILED and last_resort:
+            state, groups = deal_cell(f, s, order, a, b, last_resort, slot)
         kept[top, BEGIN], kept[top, END] = a, b
         kept[top, STATE], kept[top, GROUPS] = state, groups
         top += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,8 @@ from numpy.typing import NDArray
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.population import History, Population
 from serigraph.privacy.targets import TargetRule
+
+_ROUNDING = 1e-9  # far above that of a product of a few thousand factors
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,18 @@ class Demand:
             ],
             dtype=np.float64,
         )
+
+    def is_borne_by_all(self, population: Population, history: History) -> bool:
+        """Whether nobody's past asks for more than Theorem 1 does of people without a past.
+
+        Told from the worst exposure to each value alone, as if everybody had met it in every
+        release: if that does not leave enough, the past of each person has to be walked.
+        """
+        kept = np.ones(len(population.protected))
+        np.minimum.at(kept, history.value, 1.0 - history.count / history.size)
+        after = kept**history.releases * (1.0 - 1.0 / self.base_targets(population))
+        threshold = np.array([float(value.threshold) for value in population.protected])
+        return bool((after > 1.0 - threshold + _ROUNDING).all())
 
 
 def facts(
@@ -53,8 +66,6 @@ def facts(
         np.append(domain.divergences(), np.int32(0)).astype(np.int32)
         for domain in population.domains
     ]
-    with np.errstate(divide="ignore"):
-        survived = np.log1p(-history.count / history.size[_group_of_entry(history)])
     return Facts(
         codes=_own(population.codes, np.int32),
         position=np.concatenate([domain.positions() for domain in population.domains]),
@@ -65,16 +76,18 @@ def facts(
         held=_own(population.held, np.int32),
         weight=_own(weight, np.uint8),
         key=(key >> np.uint64(1)).astype(np.int64),
-        past=_own(history.groups.T, np.int32),
+        past=_own(history.groups, np.int32),
         past_start=_own(history.start, np.int64),
-        past_value=_own(history.value, np.int32),
-        past_log=survived,
+        past_exposure=_own(history.exposure, np.int32),
+        exposure_value=_own(history.value, np.int32),
+        exposure_survival=1.0 - history.count / history.size,
+        own=np.empty(0),
         base=demand.base_targets(population),
         rule=np.array([row[kind] for kind in of_value], dtype=np.int32),
         rules=_table(
             [
                 (
-                    math.log1p(-float(threshold)),
+                    float(1 - threshold),
                     rule.factor,
                     len(rule.ratio_by_link),
                     len(rule.share_by_link),
@@ -96,9 +109,8 @@ def scratch(values: int) -> Scratch:
         need=np.zeros(values, dtype=np.float64),
         linked=np.zeros(values, dtype=np.int64),
         links=np.zeros(values, dtype=np.int64),
-        logs=np.zeros(values, dtype=np.float64),
+        survival=np.zeros(values, dtype=np.float64),
         touched=np.zeros(values, dtype=np.int64),
-        seen=np.zeros(values, dtype=np.int64),
         local=np.zeros(values, dtype=np.int64),
     )
 
@@ -106,10 +118,6 @@ def scratch(values: int) -> Scratch:
 def _own(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
     """The array in the one layout that the kernels are compiled for: in order, and writable."""
     return np.require(array, dtype=dtype, requirements=["C", "W"])
-
-
-def _group_of_entry(history: History) -> NDArray[np.int64]:
-    return np.repeat(np.arange(len(history.size)), np.diff(history.start))
 
 
 def _table(rows: Sequence[Sequence[float]]) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -140,14 +141,48 @@ def files_of(release: ReleaseRecord, part: str) -> list[str]:
 
 def read_part(layout: Layout, release: ReleaseRecord, part: str) -> pl.DataFrame:
     """One kind of part, or ``LedgerDamaged`` if it is not, byte for byte, what was committed."""
+    return pl.concat(
+        [pl.read_parquet(io.BytesIO(each)) for each in _contents(layout, release, part)]
+    )
+
+
+@dataclass(frozen=True)
+class CodedValues:
+    """What the groups of a release held, one entry for each value in each group."""
+
+    group: NDArray[np.uint32]
+    count: NDArray[np.uint32]
+    code: NDArray[np.int32]  # the value, by its place among the names
+    names: list[str]
+
+
+def read_values(layout: Layout, release: ReleaseRecord) -> CodedValues:
+    """The values of a release as the codes that the files have them in: texts are never made."""
+    import pyarrow as pa  # Polars makes texts of codes when it reads
+    import pyarrow.parquet as pq
+
+    table = pa.concat_tables(
+        pq.ParquetFile(pa.BufferReader(each), read_dictionary=["value"]).read(use_threads=False)
+        for each in _contents(layout, release, VALUES)
+    )
+    chunks = table["value"].unify_dictionaries().chunks
+    code = pa.chunked_array([each.indices for each in chunks], pa.int32())
+    group, count, codes = (
+        pl.Series(column).to_numpy() for column in (table["group"], table["count"], code)
+    )
+    return CodedValues(group, count, codes, chunks[0].dictionary.to_pylist() if chunks else [])
+
+
+def _contents(layout: Layout, release: ReleaseRecord, part: str) -> list[bytes]:
+    """The files of one kind of part, each compared with its digest."""
     folder = layout.parts(release.number)
     digests = {file.name: file.sha256 for file in release.parts}
     # A part that the catalog does not name was taken out of it.
     names = files_of(release, part) or [part]
-    return pl.concat([_read_file(layout, folder / name, digests.get(name)) for name in names])
+    return [_content(layout, folder / name, digests.get(name)) for name in names]
 
 
-def _read_file(layout: Layout, path: Path, sha256: str | None) -> pl.DataFrame:
+def _content(layout: Layout, path: Path, sha256: str | None) -> bytes:
     where = layout.name_of(path)
     with storage_errors(path):
         if not path.is_file():
@@ -155,7 +190,7 @@ def _read_file(layout: Layout, path: Path, sha256: str | None) -> pl.DataFrame:
         content = path.read_bytes()
     if digest_of(content) != sha256:
         raise LedgerDamaged("a part of the ledger was changed", where=where, remedy=RESTORE)
-    return pl.read_parquet(io.BytesIO(content))
+    return content
 
 
 def read_people(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> pl.DataFrame:
@@ -170,9 +205,11 @@ def numbers_of(ids: pl.Series, people: pl.DataFrame) -> NDArray[np.int64]:
     """The ledger's number of each id, -1 for people that it does not know."""
     if people.is_empty():
         return np.full(len(ids), -1, dtype=np.int64)
-    asked = ids.alias("id").to_frame()
-    found = asked.join(people, on="id", how="left", maintain_order="left")["person"]
-    return found.cast(pl.Int64).fill_null(-1).to_numpy(writable=True)
+    asked = ids.alias("id").to_frame().with_row_index("place")
+    found = asked.join(people, on="id")
+    numbers = np.full(len(ids), -1, dtype=np.int64)
+    numbers[found["place"].to_numpy()] = found["person"].to_numpy()
+    return numbers
 
 
 def _encode(columns: Mapping[str, pl.Series], encodings: Mapping[str, str]) -> bytes:

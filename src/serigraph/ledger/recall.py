@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import polars as pl
@@ -20,9 +22,10 @@ from serigraph.ledger.parts import (
     numbers_of,
     read_part,
     read_people,
+    read_values,
 )
 from serigraph.ledger.release import PastExposure, ReleaseRecord
-from serigraph.population import History
+from serigraph.population import Exposures, History
 
 
 def recall_history(
@@ -38,62 +41,64 @@ def recall_history(
         return History.none(len(ids))
     people = read_people(layout, releases)
     place = _places(numbers_of(ids, people), people.height)
+    del people
+    # One row more than there are people: for everybody that is not asked for.
+    groups = np.full((len(ids) + 1, len(releases)), -1, dtype=np.int32)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        recalled = list(
+        held = list(pool.map(lambda each: _Held.recall(layout, each, protected), releases))
+        first = [0, *accumulate(len(each.lengths) for each in held)]
+        list(
             pool.map(
-                lambda release: _recall_release(layout, release, place, len(ids), protected),
-                releases,
+                lambda j: _take_in(layout, releases[j], held[j], first[j], place, groups[:, j]),
+                range(len(releases)),
             )
         )
-    first = np.cumsum([len(past.size) for past in recalled]) - [len(past.size) for past in recalled]
-    lengths = np.concatenate([np.diff(past.start) for past in recalled])
-    return History(
-        groups=np.concatenate(
-            [
-                np.where(past.groups >= 0, past.groups + np.int32(number), np.int32(-1))
-                for past, number in zip(recalled, first, strict=True)
-            ]
-        ),
-        start=np.concatenate([[0], np.cumsum(lengths)]),
-        value=np.concatenate([past.value for past in recalled]),
-        count=np.concatenate([past.count for past in recalled]),
-        size=np.concatenate([past.size for past in recalled]),
-    )
+    lengths = np.concatenate([each.lengths for each in held])
+    return History.of_exposures(groups[:-1], lengths, [each.exposures for each in held])
 
 
-def _recall_release(
+@dataclass(frozen=True)
+class _Held:
+    """What the groups of one release held of some values; other groups are left out."""
+
+    group: NDArray[np.int64]  # the release's number of each group, ascending
+    lengths: NDArray[np.int64]
+    exposures: Exposures
+
+    @staticmethod
+    def recall(layout: Layout, release: ReleaseRecord, protected: Sequence[str]) -> _Held:
+        held = read_values(layout, release)
+        index = {name: number for number, name in enumerate(protected)}
+        value = np.array([index.get(name, -1) for name in held.names], dtype=np.int32)[held.code]
+        group, count = held.group, held.count
+        if not index.keys() >= set(held.names):
+            named = value >= 0
+            group, count, value = group[named], count[named], value[named]
+        is_next = group[1:] > group[:-1]
+        if not (is_next | ((group[1:] == group[:-1]) & (value[1:] > value[:-1]))).all():
+            order = np.lexsort((value, group))
+            group, count, value = group[order], count[order], value[order]
+            is_next = group[1:] > group[:-1]
+        begin = np.flatnonzero(np.concatenate([[len(group) > 0], is_next])[: len(group)])
+        kept = group[begin].astype(np.int64)
+        lengths = np.diff(begin, append=len(group))
+        sizes = _sizes(layout, release)[kept]
+        return _Held(kept, lengths, Exposures.of(lengths, value, count, sizes))
+
+
+def _take_in(
     layout: Layout,
     release: ReleaseRecord,
-    place: NDArray[np.int64],
-    people: int,
-    protected: Sequence[str],
-) -> History:
-    """One release as the only past; ``place`` says where each person of the ledger is asked for."""
-    held = read_part(layout, release, VALUES)
-    index = held["value"].cast(pl.Enum(protected), strict=False).to_physical()
-    named = index.is_not_null().to_numpy()
-    group = held["group"].to_numpy()[named].astype(np.int64)
-    value = index.drop_nulls().to_numpy().astype(np.int32)
-    count = held["count"].to_numpy()[named].astype(np.int64)
-    key = group * max(len(protected), 1) + value
-    if (key[1:] < key[:-1]).any():
-        order = np.argsort(key)
-        value, count = value[order], count[order]
-    lengths = np.bincount(group, minlength=release.groups)
-    is_kept = lengths > 0
-    number = np.where(is_kept, np.cumsum(is_kept) - 1, -1).astype(np.int32)
+    held: _Held,
+    first: int,
+    place: NDArray[np.int32],
+    groups: NDArray[np.int32],
+) -> None:
+    """Write the group of everybody that is asked for; those of the release count from ``first``."""
+    number = np.full(release.groups, -1, dtype=np.int32)
+    number[held.group] = np.arange(first, first + len(held.group), dtype=np.int32)
     members = read_part(layout, release, MEMBERS)
-    at = place[members["person"].to_numpy()]
-    is_asked = at >= 0
-    groups = np.full((1, people), -1, dtype=np.int32)
-    groups[0, at[is_asked]] = number[members["group"].to_numpy()[is_asked]]
-    return History(
-        groups=groups,
-        start=np.concatenate([[0], np.cumsum(lengths[is_kept])]),
-        value=value,
-        count=count,
-        size=_sizes(layout, release)[is_kept],
-    )
+    groups[place[members["person"].to_numpy()]] = number[members["group"].to_numpy()]
 
 
 def recall_names(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> tuple[str, ...]:
@@ -153,9 +158,9 @@ def _number(layout: Layout, releases: tuple[ReleaseRecord, ...], person: str | i
     return number
 
 
-def _places(numbers: NDArray[np.int64], people: int) -> NDArray[np.int64]:
-    """For each number of the ledger its place among the people asked for, or -1."""
-    place = np.full(people, -1, dtype=np.int64)
+def _places(numbers: NDArray[np.int64], people: int) -> NDArray[np.int32]:
+    """For each number of the ledger its place among the people asked for, or the place after."""
+    place = np.full(people, len(numbers), dtype=np.int32)
     is_known = numbers >= 0
     place[numbers[is_known]] = np.flatnonzero(is_known)
     return place

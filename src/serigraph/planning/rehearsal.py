@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from serigraph.engines import Plan, make_release
 from serigraph.errors import PromiseError
-from serigraph.population import History, Population, Proof
+from serigraph.population import Exposures, History, Population, Proof
 from serigraph.privacy.strategies import Strategy
 from serigraph.randomness import SeededRandomness
 
@@ -94,16 +94,17 @@ def _after(
     of_entry = proof.value_group[order].astype(np.int64)
     kept, lengths = np.unique(of_entry, return_counts=True)
     shown_as = np.full(len(proof.size), -1, dtype=np.int32)
-    shown_as[kept] = np.arange(len(history.size), len(history.size) + len(kept), dtype=np.int32)
-    row = np.full(population.size, -1, dtype=np.int32)
-    row[population.ids.search_sorted(proof.ids).to_numpy()] = shown_as[proof.group]
+    first = len(history.start) - 1
+    shown_as[kept] = np.arange(first, first + len(kept), dtype=np.int32)
+    now = np.full((population.size, 1), -1, dtype=np.int32)
+    now[population.ids.search_sorted(proof.ids).to_numpy(), 0] = shown_as[proof.group]
     chosen_from = proof.present_size if is_presence_known else proof.size
-    return History(
-        groups=np.concatenate([history.groups, row[None, :]]),
-        start=np.concatenate([history.start, history.start[-1] + np.cumsum(lengths)]),
-        value=np.concatenate([history.value, value[order]]),
-        count=np.concatenate([history.count, proof.value_count[order]]),
-        size=np.concatenate([history.size, chosen_from[kept]]),
+    before = Exposures(history.exposure, history.value, history.count, history.size)
+    shown = Exposures.of(lengths, value[order], proof.value_count[order], chosen_from[kept])
+    return History.of_exposures(
+        np.concatenate([history.groups, now], axis=1),
+        np.concatenate([np.diff(history.start), lengths]),
+        [before, shown],
     )
 
 
@@ -116,7 +117,7 @@ def _next(
     absent = np.flatnonzero(~population.present)
     if not len(absent):
         groups = history.groups.copy()
-        groups[:, leaving] = -1
+        groups[leaving] = -1
         return population, replace(history, groups=groups)
     number = min(len(leaving), len(absent))
     leaving = draw.permutation(leaving)[:number]

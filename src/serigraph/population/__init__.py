@@ -1,7 +1,7 @@
 """The people of a release and their past, as arrays that every later step reads."""
 
 from serigraph.population.domain import Domain, Kind
-from serigraph.population.history import History
+from serigraph.population.history import Exposures, History
 from serigraph.population.ordering import order_by
 from serigraph.population.people import CodedValues, Population, ProtectedValue
 from serigraph.population.proof import Proof
@@ -10,6 +10,7 @@ from serigraph.population.taxonomy import Taxonomy
 __all__ = [
     "CodedValues",
     "Domain",
+    "Exposures",
     "History",
     "Kind",
     "Population",

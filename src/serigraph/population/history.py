@@ -1,15 +1,19 @@
 """What the ledger knows of the people of one release, as arrays.
 
 The ledger is factorised: who was in which group, and what the group held. Exposures of a person
-to a value are read off by walking the person's past groups.
+to a value are read off by walking the person's past groups. What groups held is factorised once
+more: few exposures differ in value, count or size, so that a group is a list of their numbers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+
+Numbers = Sequence[int] | NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -17,29 +21,104 @@ class History:
     """Past groups of each person and the composition of each past group.
 
     Past groups of all releases are numbered through; only groups that held a protected value are
-    kept. ``groups[j, i]`` is the group of person i (its place in the population) in past release j,
-    or -1. Group g holds ``value[start[g]:start[g+1]]`` (indices into the population's protected
-    values, ascending; values that nobody holds now are left out) with ``count`` people each, among
-    ``size[g]`` people.
+    kept. ``groups[i, j]`` is the group of person i (its place in the population) in past release j,
+    or -1. Group g exposed its members to ``exposure[start[g]:start[g+1]]``, ascending by value.
+    Exposure e is to ``value[e]`` (an index into the population's protected values; values that
+    nobody holds now are left out), with ``count[e]`` holders among ``size[e]`` people.
     """
 
-    groups: NDArray[np.int32]  # one row a past release, one column a person
+    groups: NDArray[np.int32]  # one row a person, one column a past release
     start: NDArray[np.int64]
+    exposure: NDArray[np.int32]
     value: NDArray[np.int32]
     count: NDArray[np.int64]
     size: NDArray[np.int64]  # the people that the adversary has to choose from
 
+    @property
+    def releases(self) -> int:
+        return int(self.groups.shape[1])
+
     @staticmethod
     def none(people: int) -> History:
         """The history of people before the first release."""
+        return History.of_groups(np.empty((people, 0), dtype=np.int32), [], [], [], [])
+
+    @staticmethod
+    def of_groups(
+        groups: NDArray[np.int32], lengths: Numbers, value: Numbers, count: Numbers, size: Numbers
+    ) -> History:
+        """A history from what each past group held; see ``Exposures.of``."""
+        return History.of_exposures(groups, lengths, [Exposures.of(lengths, value, count, size)])
+
+    @staticmethod
+    def of_exposures(
+        groups: NDArray[np.int32], lengths: Numbers, releases: Sequence[Exposures]
+    ) -> History:
+        """A history from what the groups of each release held, in the order of the groups."""
+        value = np.concatenate([each.value for each in releases])
+        together = Exposures.of(
+            np.ones(len(value), dtype=np.int64),
+            value,
+            np.concatenate([each.count for each in releases]),
+            np.concatenate([each.size for each in releases]),
+        )
+        exposure = np.empty(sum(len(each.number) for each in releases), dtype=np.int32)
+        first = done = 0
+        for each in releases:
+            number = together.number[first : first + len(each.value)]
+            exposure[done : done + len(each.number)] = number[each.number]
+            first, done = first + len(each.value), done + len(each.number)
         return History(
-            groups=np.empty((0, people), dtype=np.int32),
-            start=np.zeros(1, dtype=np.int64),
-            value=np.empty(0, dtype=np.int32),
-            count=np.empty(0, dtype=np.int64),
-            size=np.empty(0, dtype=np.int64),
+            groups=np.ascontiguousarray(groups),
+            start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            exposure=exposure,
+            value=together.value,
+            count=together.count,
+            size=together.size,
         )
 
     def subset(self, kept: NDArray[np.bool_]) -> History:
         """The history of some of the people only."""
-        return replace(self, groups=np.ascontiguousarray(self.groups[:, kept]))
+        return replace(self, groups=self.groups[kept])
+
+
+@dataclass(frozen=True)
+class Exposures:
+    """What groups held, as numbers of exposures that all differ."""
+
+    number: NDArray[np.int32]  # for each value in each group
+    value: NDArray[np.int32]  # of each number, as the next two
+    count: NDArray[np.int64]
+    size: NDArray[np.int64]
+
+    @staticmethod
+    def of(lengths: Numbers, value: Numbers, count: Numbers, size: Numbers) -> Exposures:
+        """Number what groups held. Each has a length and a size; values and counts follow group by
+        group.
+
+        >>> exposures = Exposures.of([2, 1], [3, 5, 3], [1, 1, 1], [9, 9])
+        >>> exposures.number.tolist(), exposures.value.tolist(), exposures.size.tolist()
+        ([0, 1, 0], [3, 5], [9, 9])
+        """
+        sizes, of_group = _ranked(np.asarray(size, dtype=np.int64))
+        counts, of_count = _ranked(np.asarray(count, dtype=np.int64))
+        key = np.asarray(value, dtype=np.int64) * (len(sizes) * len(counts))
+        key += np.repeat(of_group * np.int64(len(counts)), lengths)
+        key += of_count
+        keys, number = _ranked(key)
+        left, count_at = np.divmod(keys, max(len(counts), 1))
+        value_at, size_at = np.divmod(left, max(len(sizes), 1))
+        return Exposures(number, value_at.astype(np.int32), counts[count_at], sizes[size_at])
+
+
+def _ranked(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The distinct ones of some numbers, ascending, and the place of each number among them."""
+    reach = int(numbers.max(initial=-1)) + 1
+    if reach > 4 * len(numbers) + 2**16:
+        distinct, place = np.unique(numbers, return_inverse=True)
+        return distinct, place.astype(np.int32)
+    # Where most numbers occur, to count them is many times as fast as to sort them.
+    occurs = np.zeros(reach, dtype=np.bool_)
+    occurs[numbers] = True
+    rank: NDArray[np.int32] = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+    return np.flatnonzero(occurs), rank[numbers]

@@ -135,6 +135,7 @@ def publish(
                     summary=summary,
                 )
             )
+        del history  # likewise
         progress("committing")
         record = writer.commit(
             made.proof,

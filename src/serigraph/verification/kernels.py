@@ -26,13 +26,17 @@ def survey_members(
     count,
     past,
     past_start,
-    past_value,
-    past_survival,
+    past_exposure,
+    exposure_value,
+    exposure_survival,
+    least_survival,
     threshold,
     groups,
 ):
     """Follow every (member, value) pair of these groups through the past, in which person i was in
-    the groups ``past[i]``, or in none where that is negative.
+    the groups ``past[i]``, or in none where that is negative. No single exposure to a value ever
+    left less than its ``least_survival``: whoever had so few that even the worst would leave more
+    than the worst pair so far has left is counted and not followed.
 
     Returns the number of pairs, the largest breach probability in floating point and its pair, and
     the pairs that are too close to their threshold, or above it, for floats to decide. A pair is
@@ -52,15 +56,30 @@ def survey_members(
         begin, end = value_start[g], value_start[g + 1]
         if begin == end:
             continue
+        worst_now = 1.0
+        worst_past = 1.0
+        least_threshold = 1.0
+        for e in range(begin, end):
+            worst_now = min(worst_now, 1.0 - count[e] / size[g])
+            worst_past = min(worst_past, least_survival[value[e]])
+            least_threshold = min(least_threshold, threshold[value[e]])
+        pairs += (end - begin) * (member_start[g + 1] - member_start[g])
         for m in range(member_start[g], member_start[g + 1]):
             person = members[m]
+            least = worst_now
+            for j in range(past.shape[1]):
+                if past[person, j] >= 0:
+                    least *= worst_past
+            if 1.0 - least <= min(largest, least_threshold - MARGIN):
+                continue
             for e in range(begin, end):
                 survival[value[e]] = 1.0 - count[e] / size[g]
             for j in range(past.shape[1]):
                 was = past[person, j]
                 if was >= 0:
                     for e in range(past_start[was], past_start[was + 1]):
-                        survival[past_value[e]] *= past_survival[e]
+                        exposure = past_exposure[e]
+                        survival[exposure_value[exposure]] *= exposure_survival[exposure]
             for e in range(begin, end):
                 v = value[e]
                 p = 1.0 - survival[v]
@@ -71,7 +90,6 @@ def survey_members(
                     close_person.append(person)
                     close_group.append(np.int64(g))
                     close_value.append(np.int64(v))
-            pairs += end - begin
     close = np.empty((len(close_person), 3), dtype=np.int64)
     for i in range(len(close_person)):
         close[i, 0] = close_person[i]
@@ -84,9 +102,9 @@ def survey_members(
 def survey_past(
     past,
     past_start,
-    past_value,
-    past_count,
-    past_size,
+    past_exposure,
+    exposure_value,
+    exposure_survival,
     threshold,
     bins,
     histogram,
@@ -102,20 +120,21 @@ def survey_past(
     survival = np.ones(values)
     seen = np.empty(values, dtype=np.int64)
     times = np.zeros(values, dtype=np.int64)
-    for person in range(past.shape[1]):
+    for person in range(past.shape[0]):
         number = 0
-        for j in range(past.shape[0]):
-            was = past[j, person]
+        for j in range(past.shape[1]):
+            was = past[person, j]
             if was < 0:
                 continue
             for e in range(past_start[was], past_start[was + 1]):
-                v = past_value[e]
+                exposure = past_exposure[e]
+                v = exposure_value[exposure]
                 if times[v] == 0:
                     survival[v] = 1.0
                     seen[number] = v
                     number += 1
                 times[v] += 1
-                survival[v] *= 1.0 - past_count[e] / past_size[was]
+                survival[v] *= exposure_survival[exposure]
         for k in range(number):
             v = seen[k]
             spent = np.log(max(survival[v], 1e-300)) / np.log1p(-threshold[v])

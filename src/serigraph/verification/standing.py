@@ -37,14 +37,14 @@ def standing(history: History, thresholds: Sequence[Fraction]) -> Standing:
     """Walk through the ledger and say where everybody stands (floats: for display)."""
     values = len(thresholds)
     spent = np.zeros((values, BINS), dtype=np.int64)
-    links = np.zeros((values, min(len(history.groups), MOST_LINKS) + 1), dtype=np.int64)
-    largest = np.zeros(history.groups.shape[1])
+    links = np.zeros((values, min(history.releases, MOST_LINKS) + 1), dtype=np.int64)
+    largest = np.zeros(len(history.groups))
     kernels.survey_past(
         history.groups,
         history.start,
+        history.exposure,
         history.value,
-        history.count,
-        history.size,
+        1.0 - history.count / history.size,
         np.array([float(t) for t in thresholds]),
         BINS,
         spent,

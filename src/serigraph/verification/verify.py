@@ -100,7 +100,9 @@ def _survey(
     floats cannot decide."""
     by_group = member[order_by(group)]
     starts = np.concatenate([[0], np.cumsum(np.bincount(group))])
-    risk = history.count / np.repeat(history.size.astype(np.int32), np.diff(history.start))
+    survived = 1.0 - history.count / history.size
+    least = np.ones(len(population.protected))
+    np.minimum.at(least, history.value, survived)
     arguments = (
         starts,
         by_group,
@@ -108,10 +110,12 @@ def _survey(
         composition.start,
         composition.value,
         composition.count,
-        np.ascontiguousarray(history.groups.T),
+        history.groups,
         history.start,
+        history.exposure,
         history.value,
-        np.subtract(1.0, risk, out=risk),
+        survived,
+        least,
         np.array([float(value.threshold) for value in population.protected]),
     )
     # People alike were together in the past too: one after another, they find its groups in the
@@ -179,11 +183,11 @@ def _exposures(
     """All exposures of a (person, group, value) pair, this release's last."""
     person, group, value = (int(x) for x in pair)
     past = []
-    for was in history.groups[:, person].tolist():
+    for was in history.groups[person].tolist():
         if was >= 0:
-            held = history.value[history.start[was] : history.start[was + 1]]
-            for entry in (history.start[was] + np.flatnonzero(held == value)).tolist():
-                past.append(Exposure(int(history.size[was]), int(history.count[entry])))
+            held = history.exposure[history.start[was] : history.start[was + 1]]
+            for each in held[history.value[held] == value].tolist():
+                past.append(Exposure(int(history.size[each]), int(history.count[each])))
     held = composition.value[composition.start[group] : composition.start[group + 1]]
     entry = int(composition.start[group]) + int(np.flatnonzero(held == value)[0])
     return (*past, Exposure(int(composition.size[group]), int(composition.count[entry])))

@@ -101,14 +101,14 @@ def history_of(people: pl.DataFrame, compositions: pl.DataFrame, releases: int) 
         .unnest("past")
         .join(numbered, on=["release", "group"])
     )
-    of_person = np.full((releases, people.height), -1, dtype=np.int32)
-    of_person[members["release"].to_numpy() - 1, members["person"].to_numpy()] = members[
+    of_person = np.full((people.height, releases), -1, dtype=np.int32)
+    of_person[members["person"].to_numpy(), members["release"].to_numpy() - 1] = members[
         "past_group"
     ].to_numpy()
-    return History(
-        groups=of_person,
-        start=np.concatenate([[0], np.cumsum(groups["entries"].to_numpy())]).astype(np.int64),
-        value=held["value"].to_numpy().astype(np.int32),
-        count=held["count"].to_numpy().astype(np.int64),
-        size=groups["size"].to_numpy().astype(np.int64),
+    return History.of_groups(
+        of_person,
+        lengths=groups["entries"].to_numpy(),
+        value=held["value"].to_numpy(),
+        count=held["count"].to_numpy(),
+        size=groups["size"].to_numpy(),
     )

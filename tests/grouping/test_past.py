@@ -1,0 +1,102 @@
+"""What a past asks of groups, against a reading of it person by person, in fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grouping.cases import Case, case, cases, number_line
+from grouping.naive import PastGroup, Person, is_bearable, links_and_survival
+from population.settings import unhurried
+from serigraph.grouping import kernels
+from serigraph.grouping.districts import Districts, with_own_targets
+from serigraph.grouping.kernels import Facts
+from serigraph.grouping.problem import facts, scratch
+from serigraph.privacy import ConstantRatio
+
+
+@numba.njit
+def allowed_by(f, s, people, size, cap):  # type: ignore[no-untyped-def]
+    _, touched = kernels.tally(f, s, people, 0, len(people))
+    kernels.clear(s, touched)
+    for t in range(touched):
+        cap[t] = int(size / f.base[s.touched[t]])
+    return kernels.find_allowed(f, s, people, touched, size, cap)
+
+
+def facts_of(problem: Case) -> Facts:
+    f = facts(problem.population, problem.history, problem.demand, problem.weight, problem.key)
+    drawn = Districts(f, np.arange(len(problem.people)), np.empty((0, 0), dtype=np.int64))
+    return with_own_targets(drawn).facts
+
+
+@unhurried
+@given(cases())
+def test_nobody_fits_a_group_below_its_own_target(problem: Case) -> None:
+    own = facts_of(problem).own
+    if problem.history.releases == 0:
+        assert len(own) == 0
+        return
+    for target, person in zip(own.tolist(), problem.people, strict=True):
+        ratios = [
+            problem.strategies[value].ratio(
+                problem.thresholds[value], *links_and_survival(person, value)
+            )
+            for value in person.held
+        ]
+        assert target == pytest.approx(max(ratios, default=0.0))
+
+
+@unhurried
+@given(cases(), st.integers(1, 60))
+def test_everybody_allows_what_the_strategy_lets_it_bear(problem: Case, size: int) -> None:
+    f, s = facts_of(problem), scratch(len(problem.thresholds))
+    people = np.arange(len(problem.people))
+    cap = np.zeros(len(problem.thresholds), dtype=np.int64)
+    allowed = allowed_by(f, s, people, size * (1 + kernels.SLACK), cap)
+    assert len(allowed) == (len(people) if problem.history.releases else 0)
+    for row, person in zip(allowed, problem.people, strict=False):
+        for t, most in enumerate(row.tolist()):
+            value = int(s.touched[t])
+            borne = [
+                count
+                for count in range(1, int(cap[t]) + 1)
+                if is_bearable(
+                    problem.strategies[value],
+                    problem.thresholds[value],
+                    *links_and_survival(person, value),
+                    size,
+                    count,
+                )
+            ]
+            assert most == max(borne, default=0)
+
+
+@unhurried
+@given(cases())
+def test_what_all_are_said_to_bear_leaves_everybody_enough(problem: Case) -> None:
+    if not problem.demand.is_borne_by_all(problem.population, problem.history):
+        return
+    for base, value in zip(
+        problem.demand.base_targets(problem.population), range(len(problem.thresholds)), strict=True
+    ):
+        for person in problem.people:
+            _, survival = links_and_survival(person, value)
+            assert survival * (1 - 1 / Fraction(base)) >= 1 - problem.thresholds[value]
+
+
+@pytest.mark.parametrize(("size", "is_borne"), [(4, True), (3, False)])
+def test_the_worst_exposure_decides(size: int, is_borne: bool) -> None:
+    past = (PastGroup(size, {0: 1}),)  # a ratio of 3.41 is asked for two releases at 1/2
+    problem = case(
+        [Person((0,), frozenset({0}), past), Person((1,), frozenset())],
+        [number_line(2)],
+        [ConstantRatio(2, replan=False)],
+        [Fraction(1, 2)],
+    )
+    assert problem.demand.is_borne_by_all(problem.population, problem.history) == is_borne
