@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from serigraph.grouping.districts import Districts, districts, in_threads
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import Demand, facts, scratch
 from serigraph.population import Domain, History, Population
+from serigraph.progress import Progress, silently
 
 Method = Literal["top-down", "bottom-up"]
 Box = tuple[Sequence[int], Sequence[int]]  # the lowest and the highest code of each column
@@ -46,6 +48,7 @@ def form_groups(
     weight: NDArray[np.uint8],
     key: NDArray[np.uint64],
     box: Box | None = None,
+    progress: Progress = silently,
 ) -> Grouping:
     """Propose groups for everybody. Groups that no way was found to make valid are among them:
     ``excess_pairs`` names what is wrong with them. No group reaches beyond the ``box`` that these
@@ -54,8 +57,9 @@ def form_groups(
     single = len(f.held) == 0 or int(np.diff(f.held_start).max()) <= 1
     simple = f.past.shape[1] == 0 and (single or not demand.interleave)
     drawn = districts(f, _whole(population, box), simple)
+    progress("forming groups")
     form = _interleaved if demand.interleave else _boxed
-    grouping = form(drawn, method, simple)
+    grouping = form(drawn, method, simple, progress)
     group = np.empty(population.size, dtype=np.int64)
     group[drawn.people] = grouping.group
     return Grouping(group, grouping.low, grouping.high)
@@ -91,7 +95,7 @@ def whole_box(domains: Sequence[Domain]) -> Box:
     return [0] * len(domains), [max(domain.size - 1, 0) for domain in domains]
 
 
-def _boxed(drawn: Districts, method: Method, simple: bool) -> Grouping:
+def _boxed(drawn: Districts, method: Method, simple: bool, progress: Progress) -> Grouping:
     """Groups that are boxes: each cell is one group."""
     f = drawn.facts
     order = np.arange(f.codes.shape[1], dtype=np.int64)
@@ -126,11 +130,12 @@ def _boxed(drawn: Districts, method: Method, simple: bool) -> Grouping:
         # What was merged may be cut again where a cut was not thought of before values were seen.
         return np.concatenate([tree[kept & leaf], top_down(s, rest) if len(rest) else rest])
 
-    cells = in_threads(drawn.cells, len(f.base), top_down if method == "top-down" else bottom_up)
+    work = top_down if method == "top-down" else bottom_up
+    cells = in_threads(drawn.cells, len(f.base), work, partial(progress, "forming groups"))
     return _numbered(f, order, cells)
 
 
-def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
+def _interleaved(drawn: Districts, method: Method, simple: bool, progress: Progress) -> Grouping:
     """Groups that interleave: each cell is dealt into as many groups as it bears."""
     f = drawn.facts
     order = np.arange(f.codes.shape[1], dtype=np.int64)
@@ -146,7 +151,8 @@ def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
         blocks[:, kernels.STATE] = kernels.UNKNOWN
         return blocks
 
-    cells = in_threads(drawn.cells, len(f.base), top_down if method == "top-down" else bottom_up)
+    work = top_down if method == "top-down" else bottom_up
+    cells = in_threads(drawn.cells, len(f.base), work, partial(progress, "forming groups"))
     cells = cells[np.argsort(cells[:, kernels.BEGIN])]
     s = scratch(len(f.base))
     cells = kernels.merge_neighbours(f, s, order, cells, simple, slot)

@@ -1,4 +1,7 @@
-"""Sorting by numbers that are small: of groups, or of people."""
+"""Sorting by numbers that are small: of groups, or of people.
+
+A number and its place in one word are sorted several times as fast as places by their numbers.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 _HALF = np.uint64(32)
+_WORD = 64
 
 
 def order_by(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
     """The places of numbers in 0..2^32-1 in ascending order, equal ones as they come.
-
-    A number and its place in one word are sorted several times as fast as places by their numbers.
 
     >>> order_by(np.array([3, 1, 3, 0])).tolist()
     [3, 1, 0, 2]
@@ -20,3 +22,32 @@ def order_by(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
     together |= np.arange(len(numbers), dtype=np.uint64)
     together.sort()
     return (together & np.uint64(2**32 - 1)).astype(np.int64)
+
+
+def order_by_keys(
+    keys: NDArray[np.uint64], numbers: NDArray[np.integer] | None = None
+) -> NDArray[np.int64]:
+    """The places of keys in ascending order; of numbers in 0..2^31-1, if there are any, and then
+    of the keys of equal ones.
+
+    >>> keys = np.array([7, 5, 2**63, 6], dtype=np.uint64)
+    >>> order_by_keys(keys).tolist(), order_by_keys(keys, np.array([1, 0, 0, 1])).tolist()
+    ([1, 3, 0, 2], [1, 2, 3, 0])
+    """
+    for_place = max(len(keys) - 1, 0).bit_length()
+    for_number = 0 if numbers is None else int(numbers.max(initial=0)).bit_length()
+    together = keys >> np.uint64(for_number)
+    if numbers is not None and for_number:
+        together |= numbers.astype(np.uint64) << np.uint64(_WORD - for_number)
+    together &= np.uint64(2**_WORD - 2**for_place)
+    together |= np.arange(len(keys), dtype=np.uint64)
+    together.sort()
+    order = (together & np.uint64(2**for_place - 1)).astype(np.int64)
+    # Keys that begin alike are told apart by the bits that had to make room for the place.
+    alike = np.flatnonzero((together[1:] ^ together[:-1]) < 2**for_place)
+    if len(alike):
+        unsettled = np.union1d(alike, alike + 1)
+        run = np.cumsum(~np.isin(unsettled - 1, alike))
+        places = order[unsettled]
+        order[unsettled] = places[np.lexsort((keys[places], run))]
+    return order

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.population import Population, order_by
+from serigraph.population import Population
+from serigraph.recoding import kernels
+from serigraph.threads import side_by_side
 
 
 def extents(
@@ -13,17 +15,13 @@ def extents(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The smallest and the largest code of each group in each column: [group, column]."""
     columns = len(population.domains)
-    low = np.full((groups, columns), np.iinfo(np.int32).max, dtype=np.int32)
-    high = np.full((groups, columns), -1, dtype=np.int32)
-    if len(group):
-        order = order_by(group)
-        begins = np.flatnonzero(np.diff(group[order], prepend=-1))
-        which = group[order[begins]]
-        for column in range(columns):
-            codes = population.codes[column][order]
-            low[which, column] = np.minimum.reduceat(codes, begins)
-            high[which, column] = np.maximum.reduceat(codes, begins)
-    return low, high
+    low = np.full((columns, groups), np.iinfo(np.int32).max, dtype=np.int32)
+    high = np.full((columns, groups), -1, dtype=np.int32)
+    side_by_side(
+        lambda column: kernels.extend(population.codes[column], group, low[column], high[column]),
+        range(columns),
+    )
+    return low.T, high.T
 
 
 def normalised_widths(
