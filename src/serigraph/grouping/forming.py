@@ -20,10 +20,12 @@ from serigraph.grouping import kernels
 from serigraph.grouping.districts import Districts, districts, in_threads
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import Demand, facts, scratch
-from serigraph.population import Domain, History, Population
+from serigraph.population import Domain, History, Population, ranked
 from serigraph.progress import Progress, silently
 
 Method = Literal["top-down", "bottom-up"]
+_MOST = 2**62  # quasi-identifiers that a number can tell apart
+
 Box = tuple[Sequence[int], Sequence[int]]  # the lowest and the highest code of each column
 
 
@@ -205,11 +207,16 @@ def _plain_groups(f: Facts, group: NDArray[np.int64], groups: int) -> tuple[NDAr
     plain = np.flatnonzero(group < 0)
     if len(plain) == 0:
         return group, groups
-    together = np.zeros(len(plain), dtype=np.int64)
+    together, different = np.zeros(len(plain), dtype=np.int64), 1
     for column in f.codes:
-        codes = column[plain].astype(np.int64)
-        together = together * (int(codes.max()) + 1) + codes
-        _, together = np.unique(together, return_inverse=True)
+        codes = column[plain]
+        values = int(codes.max()) + 1
+        if different * values > _MOST:
+            known, rank = ranked(together)
+            together, different = rank.astype(np.int64), len(known)
+        together = together * values + codes
+        different *= values
+    known, rank = ranked(together)
     numbered = group.copy()
-    numbered[plain] = groups + together
-    return numbered, groups + int(together.max()) + 1
+    numbered[plain] = groups + rank
+    return numbered, groups + len(known)

@@ -2,7 +2,7 @@
 
 from serigraph.population.domain import Domain, Kind
 from serigraph.population.history import History
-from serigraph.population.ordering import order_by, order_by_keys
+from serigraph.population.ordering import order_by, order_by_keys, ranked
 from serigraph.population.people import CodedValues, Population, ProtectedValue
 from serigraph.population.proof import Proof
 from serigraph.population.taxonomy import Taxonomy
@@ -18,4 +18,5 @@ __all__ = [
     "Taxonomy",
     "order_by",
     "order_by_keys",
+    "ranked",
 ]

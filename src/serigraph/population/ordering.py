@@ -5,11 +5,14 @@ A number and its place in one word are sorted several times as fast as places by
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 _HALF = np.uint64(32)
 _WORD = 64
+_SPREAD = 4  # integers in the range of some numbers, for each of them
 
 
 def order_by(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -51,3 +54,34 @@ def order_by_keys(
         places = order[unsettled]
         order[unsettled] = places[np.lexsort((keys[places], run))]
     return order
+
+
+def ranked(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """The different ones of some numbers, ascending, and the place of each number among them.
+
+    >>> [array.tolist() for array in ranked(np.array([30, 10, 30, 20]))]
+    [[10, 20, 30], [2, 0, 2, 1]]
+    """
+    if numbers.dtype.kind == "i" and len(numbers):
+        low = numbers.min()
+        spread = int(numbers.max()) - int(low)
+        for_place = len(numbers).bit_length()
+        if spread <= _SPREAD * len(numbers):
+            # Integers close together are looked up, which takes a fraction of the time of a sort.
+            offset = numbers - low
+            is_there = np.zeros(spread + 1, dtype=np.bool_)
+            is_there[offset] = True
+            rank = np.cumsum(is_there, dtype=np.int32)[offset] - np.int32(1)
+            return np.flatnonzero(is_there) + low, rank
+        if spread.bit_length() + for_place <= _WORD:
+            together = (numbers - low).astype(np.uint64) << np.uint64(for_place)
+            together |= np.arange(len(numbers), dtype=np.uint64)
+            together.sort()
+            order = (together & np.uint64(2**for_place - 1)).astype(np.int64)
+            ascending = (together >> np.uint64(for_place)).astype(np.int64)
+            is_first = np.append(True, ascending[1:] != ascending[:-1])
+            rank = np.empty(len(numbers), dtype=np.int32)
+            rank[order] = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
+            return ascending[is_first] + low, rank
+    different, rank = np.unique(numbers, return_inverse=True)
+    return different, rank.astype(np.int32)

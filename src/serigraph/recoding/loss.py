@@ -35,10 +35,11 @@ def normalised_widths(
         return np.zeros(len(population.domains))
     low, high = extents(population, group, groups)
     people = np.bincount(group, minlength=groups)
-    taken = people > 0
-    losses = []
-    for column, domain in enumerate(population.domains):
-        at = domain.positions()
+    taken = slice(None) if people.all() else people > 0
+
+    def loss(column: int) -> float:
+        at = population.domains[column].positions()
         width = np.minimum(at[high[taken, column]] - at[low[taken, column]], 1.0)
-        losses.append(float((width * people[taken]).sum() / people.sum()))
-    return np.array(losses)
+        return float((width * people[taken]).sum() / population.size)
+
+    return np.array(side_by_side(loss, range(len(population.domains))))

@@ -6,10 +6,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.population import Domain, Kind, Taxonomy
+from serigraph.population import Domain, Kind, Taxonomy, ranked
 from serigraph.tables.cells import whole_where_possible
-
-_SPREAD = 4  # integers in the range of a column, for each cell
 
 
 def coded(
@@ -49,19 +47,6 @@ def _numbers(column: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:
     lowest = column.min()
     if lowest is None:
         return column.clear(), np.zeros(len(column), dtype=np.int32)
-    cells = column.fill_null(lowest).to_physical().to_numpy()
-    low = cells.min()
-    if cells.dtype.kind == "i" and int(cells.max()) - int(low) <= _SPREAD * len(cells):
-        # Integers close together are looked up, which takes a twentieth of the time of a search.
-        offset = cells - low
-        is_known = np.zeros(int(offset.max()) + 1, dtype=np.bool_)
-        is_known[offset] = True
-        numbers = np.flatnonzero(is_known) + low
-        place = np.cumsum(is_known, dtype=np.int32) - np.int32(1)
-        codes = place[offset]
-    else:
-        numbers = np.sort(cells)
-        numbers = numbers[np.append(True, numbers[1:] != numbers[:-1])]
-        codes = np.searchsorted(numbers, cells).astype(np.int32)
+    numbers, codes = ranked(column.fill_null(lowest).to_physical().to_numpy())
     known = pl.Series(column.name, numbers).cast(column.to_physical().dtype).cast(column.dtype)
     return known, codes
