@@ -1,6 +1,23 @@
 """Forming groups: arrays in, group numbers out. What comes out is a proposal, not a fact."""
 
-from serigraph.grouping.forming import Box, Grouping, Method, excess_pairs, form_groups, whole_box
+from serigraph.grouping.forming import (
+    Box,
+    Grouping,
+    Method,
+    excess_pairs,
+    form_groups,
+    whole_box,
+    whole_cell,
+)
 from serigraph.grouping.problem import Demand
 
-__all__ = ["Box", "Demand", "Grouping", "Method", "excess_pairs", "form_groups", "whole_box"]
+__all__ = [
+    "Box",
+    "Demand",
+    "Grouping",
+    "Method",
+    "excess_pairs",
+    "form_groups",
+    "whole_box",
+    "whole_cell",
+]

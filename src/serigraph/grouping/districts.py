@@ -19,6 +19,18 @@ DISTRICT = 4096  # people, at the least
 PARTS = 32  # of the work, for each thread: so many that progress can be told
 SAMPLED = 64  # people of a district that are looked at to draw its border
 
+Report = Callable[[int, int], None]  # is told how many parts of the work are done, of how many
+
+
+def first_half(report: Report) -> Report:
+    """Tell it about work that is half of the whole, and done first."""
+    return lambda done, total: report(done, 2 * total)
+
+
+def second_half(report: Report) -> Report:
+    """Tell it about the other half."""
+    return lambda done, total: report(total + done, 2 * total)
+
 
 @dataclass(frozen=True)
 class Districts:
@@ -34,20 +46,21 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     value is too frequent with their siblings."""
     people = f.codes.shape[1]
     if people < 4 * DISTRICT:
-        return Districts(f, np.arange(people), whole.reshape(1, -1))
+        return Districts(f, np.arange(people), whole)
     every = DISTRICT // SAMPLED
     cell = whole.copy()
-    cell[kernels.END] = len(f.key[::every])
+    cell[0, kernels.END] = len(f.key[::every])
     sample = f._replace(
         codes=np.ascontiguousarray(f.codes[:, ::every]), key=f.key[::every].copy(), interleave=False
     )
-    sampled = np.arange(cell[kernels.END], dtype=np.int64)
-    tree = kernels.blind_tree(sample, scratch(len(f.base)), sampled, cell, SAMPLED, False)
+    sampled = np.arange(cell[0, kernels.END], dtype=np.int64)
+    s = scratch(len(f.base))
+    tree = kernels.cut_down(sample, s, sampled, cell, simple, False, 0, SAMPLED)
     order = np.empty(people, dtype=np.int64)
     kernels.settle(f, tree, order)
     arranged = _arranged(f, order)
     places = np.arange(people, dtype=np.int64)
-    state = kernels.merge_siblings(arranged, scratch(len(f.base)), places, tree, simple, True)
+    state = kernels.merge_siblings(arranged, s, places, tree, True)
     cells = tree[state >= 0].copy()
     cells = cells[cells[:, kernels.END] > cells[:, kernels.BEGIN]]
     return Districts(arranged, order, cells)
@@ -57,10 +70,9 @@ def in_threads(
     cells: NDArray[np.int64],
     values: int,
     work: Callable[[Scratch, NDArray[np.int64]], NDArray[np.int64]],
-    report: Callable[[int, int], None] = lambda _done, _total: None,
+    report: Report = lambda _done, _total: None,
 ) -> NDArray[np.int64]:
-    """Let threads work on parts of the cells; kernels do not hold the interpreter's lock. Reports
-    how many parts are done, of how many."""
+    """Let threads work on parts of the cells; kernels do not hold the interpreter's lock."""
     threads = os.cpu_count() or 1
     if len(cells) < 2 * threads:
         return work(scratch(values), cells)

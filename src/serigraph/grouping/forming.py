@@ -8,24 +8,32 @@ the width of their boxes and by counts of values; who in a cell holds what plays
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import fsum
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.grouping import kernels
-from serigraph.grouping.districts import Districts, districts, in_threads
+from serigraph.grouping.districts import (
+    Districts,
+    Report,
+    districts,
+    first_half,
+    in_threads,
+    second_half,
+)
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import Demand, facts, scratch
 from serigraph.population import Domain, History, Population, ranked
 from serigraph.progress import Progress, silently
 
 Method = Literal["top-down", "bottom-up"]
-_MOST = 2**62  # quasi-identifiers that a number can tell apart
-
+MOST = 2**62  # quasi-identifiers that one number can tell apart
+TRIED = 12  # cells that are cut in two ways, at the least, to tell which is better
 Box = tuple[Sequence[int], Sequence[int]]  # the lowest and the highest code of each column
 
 
@@ -58,10 +66,11 @@ def form_groups(
     f = facts(population, history, demand, weight, key)
     single = len(f.held) == 0 or int(np.diff(f.held_start).max()) <= 1
     simple = f.past.shape[1] == 0 and (single or not demand.interleave)
-    drawn = districts(f, _whole(population, box), simple)
+    whole = whole_cell(population.size, box or whole_box(population.domains))
+    drawn = districts(f, whole, simple)
     progress("forming groups")
     form = _interleaved if demand.interleave else _boxed
-    grouping = form(drawn, method, simple, progress)
+    grouping = form(drawn, method, simple, partial(progress, "forming groups"))
     group = np.empty(population.size, dtype=np.int64)
     group[drawn.people] = grouping.group
     return Grouping(group, grouping.low, grouping.high)
@@ -86,10 +95,10 @@ def excess_pairs(
     return holder[excess], population.held[excess]
 
 
-def _whole(population: Population, box: Box | None) -> NDArray[np.int64]:
-    """Everybody as one cell."""
-    low, high = box or whole_box(population.domains)
-    return np.array([0, population.size, 0, 0, *low, *high], dtype=np.int64)
+def whole_cell(people: int, box: Box) -> NDArray[np.int64]:
+    """Everybody as one cell, the only one."""
+    low, high = box
+    return np.array([[0, people, 0, 0, 0, 0, *low, *high]], dtype=np.int64)
 
 
 def whole_box(domains: Sequence[Domain]) -> Box:
@@ -97,81 +106,137 @@ def whole_box(domains: Sequence[Domain]) -> Box:
     return [0] * len(domains), [max(domain.size - 1, 0) for domain in domains]
 
 
-def _boxed(drawn: Districts, method: Method, simple: bool, progress: Progress) -> Grouping:
+def _boxed(drawn: Districts, method: Method, simple: bool, report: Report) -> Grouping:
     """Groups that are boxes: each cell is one group."""
     f = drawn.facts
     order = np.arange(f.codes.shape[1], dtype=np.int64)
-
-    def top_down(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.asarray(kernels.split_cells(f, s, order, cells, simple))
-
-    def bottom_up(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.concatenate([narrower(s, cell) for cell in cells])
-
-    def narrower(s: Scratch, cell: NDArray[np.int64]) -> NDArray[np.int64]:
-        here = slice(cell[kernels.BEGIN], cell[kernels.END])
-        before = order[here].copy()
-        merged = grown(s, cell, False)
-        after = order[here].copy()
-        width = kernels.total_width(f, order, merged)
-        order[here] = before
-        other = grown(s, cell, True)
-        if kernels.total_width(f, order, other) < width:
-            return other
-        order[here] = after
-        return merged
-
-    def grown(s: Scratch, cell: NDArray[np.int64], squared: bool) -> NDArray[np.int64]:
-        size = max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
-        tree = kernels.blind_tree(f, s, order, cell, size, squared)
-        state = kernels.merge_siblings(f, s, order, tree, simple, False)
-        leaf = (tree[:, kernels.STATE] == 0) & (state == kernels.PLAIN)
-        tree[:, kernels.STATE] = state
-        kept = state >= 0
-        rest = tree[kept & ~leaf]
-        # What was merged may be cut again where a cut was not thought of before values were seen.
-        return np.concatenate([tree[kept & leaf], top_down(s, rest) if len(rest) else rest])
-
-    work = top_down if method == "top-down" else bottom_up
-    cells = in_threads(drawn.cells, len(f.base), work, partial(progress, "forming groups"))
+    cutting = _Cutting(f, order, simple)
+    if method == "top-down":
+        cells = in_threads(drawn.cells, len(f.base), cutting.coarsely, first_half(report))
+        is_open = cells[:, kernels.STATE] == kernels.UNKNOWN
+        opened = _narrowest(cutting, cells[is_open], cutting.finely, second_half(report))
+        cells = np.concatenate([cells[~is_open], opened])
+    else:
+        cells = _narrowest(cutting, drawn.cells, cutting.bottom_up, report)
     return _numbered(f, order, cells)
 
 
-def _interleaved(drawn: Districts, method: Method, simple: bool, progress: Progress) -> Grouping:
+@dataclass(frozen=True)
+class _Cutting:
+    """The ways to cut cells into groups that are boxes; they rearrange ``order`` as they go."""
+
+    f: Facts
+    order: NDArray[np.int64]
+    simple: bool
+
+    def coarsely(self, s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Cut cells until they are small enough to be cut in two ways; those are open then."""
+        until = kernels.TRIAL
+        return _leaves(kernels.cut_down(self.f, s, self.order, cells, self.simple, False, until, 0))
+
+    def finely(self, s: Scratch, cells: NDArray[np.int64], squared: bool) -> NDArray[np.int64]:
+        """Cut cells into groups, by the widths of their sides or by the squares of these."""
+        return _leaves(kernels.cut_down(self.f, s, self.order, cells, self.simple, squared, 0, 0))
+
+    def bottom_up(self, s: Scratch, cells: NDArray[np.int64], squared: bool) -> NDArray[np.int64]:
+        """Cut one cell without looking at values, and merge what it fell into until it is valid."""
+        f, size = self.f, _least_size(self.f)
+        tree = kernels.cut_down(f, s, self.order, cells, self.simple, squared, 0, size)
+        state = kernels.merge_siblings(f, s, self.order, tree, False)
+        leaf = (tree[:, kernels.RIGHT] == 0) & (state == kernels.PLAIN)
+        tree[:, kernels.STATE] = state
+        kept = state >= 0
+        # What was merged may be cut again where a cut was not thought of before values were seen.
+        return np.concatenate([tree[kept & leaf], self.completely(s, tree[kept & ~leaf])])
+
+    def completely(self, s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Cut cells into groups, each in the better way."""
+        cells = self.coarsely(s, cells)
+        is_open = cells[:, kernels.STATE] == kernels.UNKNOWN
+        cut = [self.in_both_ways(s, cell, self.finely)[0] for cell in cells[is_open]]
+        return np.concatenate([cells[~is_open], *cut])
+
+    def in_both_ways(
+        self, s: Scratch, cell: NDArray[np.int64], cut: _Cut
+    ) -> tuple[NDArray[np.int64], list[float]]:
+        """Cut a cell by widths and by squares, and keep the narrower result; both widths."""
+        here = slice(cell[kernels.BEGIN], cell[kernels.END])
+        before = self.order[here].copy()
+        linear = cut(s, cell.reshape(1, -1), False)
+        after = self.order[here].copy()
+        widths = [kernels.total_width(self.f, self.order, linear)]
+        self.order[here] = before
+        squared = cut(s, cell.reshape(1, -1), True)
+        widths.append(kernels.total_width(self.f, self.order, squared))
+        if widths[1] < widths[0]:
+            return squared, widths
+        self.order[here] = after
+        return linear, widths
+
+
+_Cut = Callable[[Scratch, NDArray[np.int64], bool], NDArray[np.int64]]
+
+
+def _narrowest(
+    cutting: _Cutting, cells: NDArray[np.int64], cut: _Cut, report: Report
+) -> NDArray[np.int64]:
+    """Cut cells in two ways, and keep the narrower result. Where there are many of them, some tell
+    in which way the others are cut."""
+    values = len(cutting.f.base)
+    is_tried = np.arange(len(cells)) % max(len(cells) // TRIED, 1) == 0
+    widths: list[list[float]] = []
+
+    def try_both(s: Scratch, part: NDArray[np.int64]) -> NDArray[np.int64]:
+        tried = [cutting.in_both_ways(s, cell, cut) for cell in part]
+        widths.extend(both for _, both in tried)
+        return np.concatenate([part[:0], *(narrower for narrower, _ in tried)])
+
+    def cut_others(s: Scratch, part: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.concatenate([part[:0], *(cut(s, cell.reshape(1, -1), squared) for cell in part)])
+
+    tried = in_threads(cells[is_tried], values, try_both)
+    linear, squared_widths = (fsum(way) for way in zip(*widths, strict=True)) if widths else (0, 0)
+    squared = squared_widths < linear
+    return np.concatenate([tried, in_threads(cells[~is_tried], values, cut_others, report)])
+
+
+def _leaves(tree: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The cells of a tree that were not cut further."""
+    return np.asarray(tree[tree[:, kernels.RIGHT] == 0])
+
+
+def _least_size(f: Facts) -> int:
+    """The size of the smallest group that may hold a protected value."""
+    return max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
+
+
+def _interleaved(drawn: Districts, method: Method, simple: bool, report: Report) -> Grouping:
     """Groups that interleave: each cell is dealt into as many groups as it bears."""
     f = drawn.facts
     order = np.arange(f.codes.shape[1], dtype=np.int64)
     slot = np.empty(len(order), dtype=np.int64)
+    blind_size = _least_size(f) if method == "bottom-up" else 0
 
-    def top_down(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.asarray(kernels.split_cells(f, s, order, cells, simple))
+    def dealt(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        cells = _leaves(kernels.cut_down(f, s, order, cells, simple, False, 0, blind_size))
+        kernels.deal_cells(f, s, order, cells, slot)
+        return cells
 
-    def bottom_up(s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        size = max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
-        trees = [kernels.blind_tree(f, s, order, cell, size, False) for cell in cells]
-        blocks = np.concatenate([tree[tree[:, kernels.STATE] == 0] for tree in trees])
-        blocks[:, kernels.STATE] = kernels.UNKNOWN
-        return blocks
-
-    work = top_down if method == "top-down" else bottom_up
-    cells = in_threads(drawn.cells, len(f.base), work, partial(progress, "forming groups"))
+    cells = in_threads(drawn.cells, len(f.base), dealt, report)
     cells = cells[np.argsort(cells[:, kernels.BEGIN])]
     s = scratch(len(f.base))
     cells = kernels.merge_neighbours(f, s, order, cells, simple, slot)
-    dealt = in_threads(
-        cells, len(f.base), lambda s, part: kernels.deal_cells(f, s, order, part, slot)
-    )
+    dealt_into = cells[:, kernels.GROUPS]
     lengths = cells[:, kernels.END] - cells[:, kernels.BEGIN]
-    first = np.where(dealt > 0, np.cumsum(dealt) - dealt, -1)
+    first = np.where(dealt_into > 0, np.cumsum(dealt_into) - dealt_into, -1)
     group = np.full(len(order), -1, dtype=np.int64)
     of_cell = np.repeat(first, lengths)
     group[order] = np.where(of_cell >= 0, of_cell + slot, -1)
-    groups = int(dealt.sum())
-    failed = cells[(dealt == 0) & (cells[:, kernels.STATE] != kernels.PLAIN)]
+    groups = int(dealt_into.sum())
+    failed = cells[cells[:, kernels.STATE] == kernels.FAILED]
     if len(failed):
-        alone = kernels.split_cells(
-            f._replace(interleave=False), s, order, failed, f.past.shape[1] == 0
-        )
+        boxes = _Cutting(f._replace(interleave=False), order, simple=f.past.shape[1] == 0)
+        alone = boxes.completely(s, failed)
         for a, b, state in alone[:, :3].tolist():
             if state != kernels.PLAIN:
                 group[order[a:b]] = groups
@@ -211,7 +276,7 @@ def _plain_groups(f: Facts, group: NDArray[np.int64], groups: int) -> tuple[NDAr
     for column in f.codes:
         codes = column[plain]
         values = int(codes.max()) + 1
-        if different * values > _MOST:
+        if different * values > MOST:
             known, rank = ranked(together)
             together, different = rank.astype(np.int64), len(known)
         together = together * values + codes

@@ -7,8 +7,9 @@ Words used here: a *cell* is a range of ``order`` (the people, rearranged as cel
 *target* is the ratio n/n_s that the strategy asks for one person and value, and a cell is *dealt*
 when its people are spread over several groups that interleave in space.
 
-A cell is a row of whole numbers: begin, end, state, size of its groups, then its box of codes, low
-ends first.
+A cell is a row of whole numbers: begin, end, state, the number of groups that it was dealt into,
+then, where it was cut, the row of its right half (the left one is the next row) and the column of
+the cut, then its box of codes, low ends first.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.compiled import kernel
+from serigraph.compiled import inner, kernel
 
-BEGIN, END, STATE, SIZE, BOX = 0, 1, 2, 3, 4
+BEGIN, END, STATE, GROUPS, RIGHT, COLUMN, BOX = 0, 1, 2, 3, 4, 5, 6
 UNKNOWN = -1
 PLAIN = 0  # no protected value: records may stay as they are
 VALID = 1
@@ -103,17 +104,18 @@ class Board(NamedTuple):
     who: NDArray[np.int64]
     at: NDArray[np.float64]  # [column, person] position
     ranked: NDArray[np.int64]  # [column, place] -> person
+    held_start: NDArray[np.int64]
+    held: NDArray[np.int32]
     is_left: NDArray[np.bool_]  # [person]
     spare: NDArray[np.int64]
-    width: NDArray[np.float64]  # [people on the left of a column's order]
+    block: NDArray[np.float64]  # [end, block] of the people between two possible cuts
+    width: NDArray[np.float64]  # [side, blocks on that side]
     need: NDArray[np.float64]  # likewise
-    weight: NDArray[np.int64]  # likewise
-    box: NDArray[np.float64]  # [column, end] around the people so far
     cuts: NDArray[np.int64]  # [cut, (column, people on the left, last code on the left)]
     score: NDArray[np.float64]
 
 
-@kernel
+@inner
 def next_target(f, value, links, log_survival):
     """The ratio asked for the next link of a pair; the floating twin of Strategy.ratio."""
     rule = f.rules[f.rule[value]]
@@ -130,7 +132,7 @@ def next_target(f, value, links, log_survival):
     return target
 
 
-@kernel
+@inner
 def tally(f, s, people, a, b):
     """Count the people and the values of a cell; returns (n, number of values touched)."""
     n = 0
@@ -149,13 +151,13 @@ def tally(f, s, people, a, b):
     return n, touched
 
 
-@kernel
+@inner
 def clear(s, touched):
     for t in range(touched):
         s.holders[s.touched[t]] = 0
 
 
-@kernel
+@inner
 def walk_past(f, s, person):
     """Sum up a person's past for the values that the cell holds; returns how many were seen."""
     seen = 0
@@ -175,7 +177,7 @@ def walk_past(f, s, person):
     return seen
 
 
-@kernel
+@inner
 def find_needs(f, s, people, a, b, touched):
     """Write the largest target of each value among the people of a cell, each by its own past."""
     if f.past.shape[1] > 0 and touched > 0:
@@ -193,7 +195,7 @@ def find_needs(f, s, people, a, b, touched):
             s.need[value] = max(s.need[value], f.base[value])
 
 
-@kernel
+@inner
 def is_group(f, s, people, a, b):
     """Whether the cell is a valid group: every member bounded for every value, given its past."""
     n, touched = tally(f, s, people, a, b)
@@ -209,7 +211,7 @@ def is_group(f, s, people, a, b):
     return valid
 
 
-@kernel
+@inner
 def has_counts(f, s, people, a, b):
     """Whether the values' shares alone, without history, allow the cell; cheap and necessary."""
     n, touched = tally(f, s, people, a, b)
@@ -221,7 +223,7 @@ def has_counts(f, s, people, a, b):
     return valid
 
 
-@kernel
+@inner
 def counts_fit(f, s, touched, n, size):
     """Whether n people can be dealt into groups of ``size`` as far as the counts go."""
     groups = max(n // size, 1)
@@ -233,7 +235,7 @@ def counts_fit(f, s, touched, n, size):
     return True
 
 
-@kernel
+@inner
 def group_size(f, s, touched):
     """The smallest size in which every touched value may be held once."""
     size = max(f.minimum_size, 1)
@@ -242,7 +244,7 @@ def group_size(f, s, touched):
     return size
 
 
-@kernel
+@inner
 def deal(f, s, people, a, b, size, slot):
     """Spread a cell over groups of about ``size`` so that every member is bounded.
 
@@ -254,7 +256,10 @@ def deal(f, s, people, a, b, size, slot):
     groups = n // size
     if groups == 0:
         return 0
-    _, touched = tally(f, s, people, a, b)
+    present, touched = tally(f, s, people, a, b)
+    if not counts_fit(f, s, touched, present, size):
+        clear(s, touched)
+        return 0
     even = n // groups
     who = np.empty(n, dtype=np.int64)
     for i in range(n):
@@ -286,22 +291,36 @@ def deal(f, s, people, a, b, size, slot):
                     tight[entries, 1] = allowed
                     entries += 1
             tight_start[i + 1] = entries
-    # Holders of the most frequent value first, then of the next, at random within.
-    frequency = np.empty(touched, dtype=np.int64)
+    # Holders of the most frequent value first, then of the next, at random within. (To sort numbers
+    # that carry a place in their lowest bits compiles and runs faster than an argsort.)
+    packed = np.empty(touched, dtype=np.int64)
     for t in range(touched):
-        frequency[t] = -s.holders[s.touched[t]]
+        packed[t] = ((n - s.holders[s.touched[t]]) << 32) | t
+    packed.sort()
     turn = np.empty(touched, dtype=np.int64)
-    by_frequency = np.argsort(frequency)
     for k in range(touched):
-        turn[by_frequency[k]] = k
-    lead = np.empty(n, dtype=np.int64)
+        turn[packed[k] & ((1 << 32) - 1)] = k
+    places = 1
+    while places < n:
+        places *= 2
+    packed = np.empty(n, dtype=np.int64)
+    first = np.empty(n, dtype=np.int64)
+    free = np.zeros(touched + 2, dtype=np.int64)
     for i in range(n):
         person = who[i]
-        first = touched
+        packed[i] = (f.key[person] & -places) | i
+        first[i] = touched
         for h in range(f.held_start[person], f.held_start[person + 1]):
-            first = min(first, turn[s.local[f.held[h]]])
-        lead[i] = (first << 40) | (f.key[person] >> 23)
-    people_first = np.argsort(lead)
+            first[i] = min(first[i], turn[s.local[f.held[h]]])
+        free[first[i] + 1] += 1
+    packed.sort()
+    for k in range(touched + 1):
+        free[k + 1] += free[k]
+    people_first = np.empty(n, dtype=np.int64)
+    for k in range(n):
+        i = packed[k] & (places - 1)
+        people_first[free[first[i]]] = i
+        free[first[i]] += 1
     clear(s, touched)
 
     limit = np.empty((groups, touched), dtype=np.int64)
@@ -330,7 +349,7 @@ def deal(f, s, people, a, b, size, slot):
     return groups
 
 
-@kernel
+@inner
 def may_join(f, s, d, i, g):
     """Whether person i of the cell fits group g as it stands."""
     person = d.who[i]
@@ -349,7 +368,7 @@ def may_join(f, s, d, i, g):
     return True
 
 
-@kernel
+@inner
 def join(f, s, d, i, g):
     """Seat person i in group g."""
     d.seat[i] = g
@@ -359,7 +378,7 @@ def join(f, s, d, i, g):
     tighten(d, i, g)
 
 
-@kernel
+@inner
 def tighten(d, i, g):
     """Let a group allow no more of a value than person i does."""
     for e in range(d.tight_start[i], d.tight_start[i + 1]):
@@ -367,7 +386,7 @@ def tighten(d, i, g):
         d.limit[g, t] = min(d.limit[g, t], d.tight[e, 1])
 
 
-@kernel
+@inner
 def leave(f, s, d, i, g):
     """Take person i out of group g again."""
     d.seat[i] = -1
@@ -382,7 +401,7 @@ def leave(f, s, d, i, g):
                 tighten(d, other, g)
 
 
-@kernel
+@inner
 def exchange(f, s, d, i, placed, number):
     """Make room for person i by moving somebody that was placed; True if i has a seat then."""
     for k in range(min(number, EXCHANGES)):
@@ -400,7 +419,7 @@ def exchange(f, s, d, i, placed, number):
     return False
 
 
-@kernel
+@inner
 def board_of(f, people, a, b, m):
     """A board for m of the people of a cell, taken evenly: each column's order, sorted once.
 
@@ -411,7 +430,7 @@ def board_of(f, people, a, b, m):
     for i in range(m):
         who[i] = people[a + (i * (b - a)) // m]
     at = np.empty((columns, m), dtype=np.float64)
-    ranked = np.empty((columns, m), dtype=np.int64)
+    ranked = np.empty((columns, m), dtype=np.uint32)
     packed = np.empty(m, dtype=np.int64)
     for e in range(columns):
         for i in range(m):
@@ -422,66 +441,89 @@ def board_of(f, people, a, b, m):
         packed.sort()
         for i in range(m):
             ranked[e, i] = packed[i] & ((1 << PLACE_BITS) - 1)
+    held_start = np.zeros(m + 1, dtype=np.int64)
+    for i in range(m):
+        held_start[i + 1] = held_start[i] + f.held_start[who[i] + 1] - f.held_start[who[i]]
+    held = np.empty(held_start[m], dtype=np.uint32)
+    for i in range(m):
+        for k in range(held_start[i + 1] - held_start[i]):
+            held[held_start[i] + k] = f.held[f.held_start[who[i]] + k]
     return Board(
         who,
         at,
         ranked,
+        held_start,
+        held,
         np.zeros(m, dtype=np.bool_),
         np.empty(m, dtype=np.int64),
-        np.empty(m + 1, dtype=np.float64),
-        np.empty(m + 1, dtype=np.float64),
-        np.empty(m + 1, dtype=np.int64),
-        np.empty((columns, 2), dtype=np.float64),
+        np.empty((2, m), dtype=np.float64),
+        np.empty((2, m + 1), dtype=np.float64),
+        np.empty((2, m + 1), dtype=np.float64),
         np.empty((columns * m, 3), dtype=np.int64),
         np.empty(columns * m, dtype=np.float64),
     )
 
 
-@kernel
-def widen(board, i, squared):
-    """Let the running box take in one more person; returns its width, summed over the columns.
-
-    Squares make much of the widest column.
-    """
-    total = 0.0
-    for e in range(len(board.box)):
-        where = board.at[e, i]
-        board.box[e, 0] = min(board.box[e, 0], where)
-        board.box[e, 1] = max(board.box[e, 1], where)
-        width = min(board.box[e, 1] - board.box[e, 0], 1.0)
-        total += width * width if squared else width
-    return total
-
-
-@kernel
-def take_in(f, s, person, need, size):
-    """Count one more person's values; returns what the people so far need.
-
-    That is the size of their one group, or, where groups interleave, so many groups of ``size``.
-    """
-    for h in range(f.held_start[person], f.held_start[person + 1]):
-        value = f.held[h]
-        s.holders[value] += 1
-        if f.interleave and 2.0 * f.base[value] > size:
-            need = max(need, float(s.holders[value] * size))
-        elif f.interleave:
-            cap = int(size * (1.0 + SLACK) / f.base[value])
-            need = max(need, float((s.holders[value] + cap - 1) // cap * size))
-        else:
-            need = max(need, s.holders[value] * f.base[value])
-    return need
+@inner
+def find_widths(board, d, a, b, step, squared):
+    """Write the widths, summed over the columns, of both sides of every cut of column d's order
+    behind a multiple of ``step`` people. Squares make much of the widest column."""
+    blocks = (b - a + step - 1) // step
+    ranked = board.ranked[d]
+    for k in range(blocks + 1):
+        board.width[0, k] = board.width[1, k] = 0.0
+    for e in range(len(board.at)):
+        at = board.at[e]
+        if step > 1:
+            for k in range(blocks):
+                low = high = at[ranked[a + k * step]]
+                for i in range(a + k * step + 1, min(a + (k + 1) * step, b)):
+                    where = at[ranked[i]]
+                    low = min(low, where)
+                    high = max(high, where)
+                board.block[0, k], board.block[1, k] = low, high
+        for side in range(2):
+            low, high = np.inf, -np.inf
+            for k in range(blocks):
+                block = blocks - 1 - k if side else k
+                if step > 1:
+                    low = min(low, board.block[0, block])
+                    high = max(high, board.block[1, block])
+                else:
+                    where = at[ranked[a + block]]
+                    low = min(low, where)
+                    high = max(high, where)
+                width = min(high - low, 1.0)
+                board.width[side, k + 1] += width * width if squared else width
 
 
-@kernel
-def begin_again(s, board, touched):
-    """Set the counts of the touched values to zero, and empty the running box."""
-    clear(s, touched)
-    for e in range(len(board.box)):
-        board.box[e, 0] = np.inf
-        board.box[e, 1] = -np.inf
+@inner
+def find_side_needs(f, s, board, d, a, b, step, size, touched):
+    """Write, for the same cuts, what the values of each side need: the size of one group, or,
+    where groups interleave, so many groups of ``size``."""
+    blocks = (b - a + step - 1) // step
+    for side in range(2):
+        clear(s, touched)
+        need = 0.0
+        for k in range(blocks):
+            block = blocks - 1 - k if side else k
+            for i in range(a + block * step, min(a + (block + 1) * step, b)):
+                person = board.ranked[d, i]
+                for h in range(board.held_start[person], board.held_start[person + 1]):
+                    value = board.held[h]
+                    holders = s.holders[value] + 1
+                    s.holders[value] = holders
+                    if not f.interleave:
+                        need = max(need, holders * f.base[value])
+                    elif 2.0 * f.base[value] > size:
+                        need = max(need, float(holders * size))
+                    else:
+                        cap = int(size * (1.0 + SLACK) / f.base[value])
+                        need = max(need, float((holders + cap - 1) // cap * size))
+            board.need[side, k + 1] = need
 
 
-@kernel
+@inner
 def shallowest_boundary(f, d, first, last):
     """How deep in the taxonomy the shallowest boundary between two codes lies."""
     depth = f.divergence[f.offset[d] + first]
@@ -490,19 +532,19 @@ def shallowest_boundary(f, d, first, last):
     return depth
 
 
-@kernel
-def shrink(f, order, cell):
+@inner
+def shrink(f, order, cells, row):
     """Where all people of a cell are in one branch of its box, let the box be that branch.
 
     That opens new cuts, since only the shallowest boundaries of a box may be cut.
     """
     columns = f.codes.shape[0]
     for d in range(columns):
-        low, high = cell[0, BOX + d], cell[0, BOX + columns + d]
+        low, high = cells[row, BOX + d], cells[row, BOX + columns + d]
         if low == high or not f.has_taxonomy[d]:
             continue
         first, last = high, low
-        for i in range(cell[0, BEGIN], cell[0, END]):
+        for i in range(cells[row, BEGIN], cells[row, END]):
             code = np.int64(f.codes[d, order[i]])
             first = min(first, code)
             last = max(last, code)
@@ -515,10 +557,10 @@ def shrink(f, order, cell):
             first -= 1
         while last < high and f.divergence[f.offset[d] + last] >= depth:
             last += 1
-        cell[0, BOX + d], cell[0, BOX + columns + d] = first, last
+        cells[row, BOX + d], cells[row, BOX + columns + d] = first, last
 
 
-@kernel
+@inner
 def boundary(f, d, left, right, shallowest):
     """The code behind which a region may be cut between two neighbouring people, or -1."""
     if not f.has_taxonomy[d]:
@@ -529,7 +571,7 @@ def boundary(f, d, left, right, shallowest):
     return np.int64(-1)
 
 
-@kernel
+@inner
 def list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, one_side):
     """List the cuts of a cell with their scores, the lower the better; returns how many.
 
@@ -544,55 +586,56 @@ def list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, one_side):
     n = b - a
     found = 0
     touched = 0
+    weight = n
     if not is_blind:
         for i in range(a, b):
             board.spare[i - a] = board.who[board.ranked[0, i]]
-        _, touched = tally(f, s, board.spare, np.int64(0), n)
+        weight, touched = tally(f, s, board.spare, np.int64(0), n)
+    step = size if f.interleave else np.int64(1)
+    blocks = (n + step - 1) // step
     for d in range(f.codes.shape[0]):
         ranked = board.ranked[d]
-        first = f.codes[d, board.who[ranked[a]]]
-        last = f.codes[d, board.who[ranked[b - 1]]]
-        if first == last:
+        if f.codes[d, board.who[ranked[a]]] == f.codes[d, board.who[ranked[b - 1]]]:
             continue
         low, high = box[BOX + d], box[BOX + f.codes.shape[0] + d]
         shallowest = shallowest_boundary(f, d, low, high) if f.has_taxonomy[d] else np.int32(0)
-        begin_again(s, board, touched)
-        need = 0.0
-        weight = 0
-        for i in range(n):
-            person = board.who[ranked[a + i]]
-            weight += f.weight[person]
-            if not is_blind:
-                need = take_in(f, s, person, need, size)
-            board.width[i + 1] = widen(board, ranked[a + i], squared)
-            board.need[i + 1] = need
-            board.weight[i + 1] = weight
-        begin_again(s, board, touched)
-        foresight = FORESIGHT if need > CROWDED * n else 0.0
-        need = 0.0
-        for i in range(n - 1, 0, -1):
-            person = board.who[ranked[a + i]]
-            if not is_blind:
-                need = take_in(f, s, person, need, size)
-            width = widen(board, ranked[a + i], squared)
-            if board.weight[i] < least or weight - board.weight[i] < least:
+        find_widths(board, d, a, b, step, squared)
+        if not is_blind:
+            find_side_needs(f, s, board, d, a, b, step, size, touched)
+        is_crowded = not is_blind and board.need[0, blocks] > CROWDED * n
+        need_left, need_right = 0.0, 0.0
+        on_left = weight
+        last = b
+        spare = np.int64(0)  # people on the right beyond whole groups
+        for k in range(blocks - 1, 0, -1):
+            i = k * step
+            for place in range(a + i, last):
+                on_left -= 1 if is_blind else f.weight[board.who[ranked[place]]]
+            last = a + i
+            spare = spare + 1 if spare < size - 1 else np.int64(0)
+            if on_left < least or weight - on_left < least:
                 continue
-            before = np.int64(f.codes[d, board.who[ranked[a + i - 1]]])
-            if f.interleave:
-                code = before if i % size == 0 else np.int64(-1)
-            else:
-                code = boundary(f, d, before, np.int64(f.codes[d, person]), shallowest)
+            before, behind = ranked[a + i - 1], ranked[a + i]
+            if not f.interleave and board.at[d, before] == board.at[d, behind]:
+                continue
+            code = np.int64(f.codes[d, board.who[before]])
+            if not f.interleave:
+                right_code = np.int64(f.codes[d, board.who[behind]])
+                code = boundary(f, d, code, right_code, shallowest)
             if code < 0:
                 continue
-            left = board.need[i] <= board.weight[i] * (1.0 + SLACK)
-            right = need <= (weight - board.weight[i]) * (1.0 + SLACK)
+            if not is_blind:
+                need_left, need_right = board.need[0, k], board.need[1, blocks - k]
+            left = need_left <= on_left * (1.0 + SLACK)
+            right = need_right <= (weight - on_left) * (1.0 + SLACK)
             if not (left and right) and not (one_side and (left or right)):
                 continue
-            score = i * board.width[i] + (n - i) * width
+            score = i * board.width[0, k] + (n - i) * board.width[1, blocks - k]
             if not f.interleave:
-                if i // size + (n - i) // size < n // size:
+                if spare > n % size:
                     score *= WASTEFUL
-                score *= 1.0 + foresight * (board.need[i] + need) / n
+                if is_crowded:
+                    score *= 1.0 + FORESIGHT * (need_left + need_right) / n
             if not (left and right):
                 score += FAR_WORSE
             board.cuts[found, 0] = d
@@ -604,7 +647,7 @@ def list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, one_side):
     return found
 
 
-@kernel
+@inner
 def next_cut(board, found):
     """The best of the cuts by its row, or -1; one that was tried has an infinite score."""
     best = np.int64(-1)
@@ -616,8 +659,8 @@ def next_cut(board, found):
     return best
 
 
-@kernel
-def choose_cut(f, s, board, box, a, b, size, state, simple, squared):
+@inner
+def choose_cut(f, s, board, box, a, b, size, state, simple, squared, is_blind):
     """The cut of a cell, by its row in the board's list, or -1 if none will do.
 
     A cell that is not valid as it is may be cut so that one side becomes valid. Where people have
@@ -625,9 +668,8 @@ def choose_cut(f, s, board, box, a, b, size, state, simple, squared):
     """
     is_failed = state == FAILED
     least = f.minimum_size if is_failed else size
-    is_blind = b < a
     found = list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, is_failed)
-    if simple or f.interleave or b - a > THOROUGH:
+    if is_blind or simple or f.interleave or b - a > THOROUGH:
         return next_cut(board, found)
     start = np.int64(0)
     fallback = np.int64(-1)
@@ -651,7 +693,7 @@ def choose_cut(f, s, board, box, a, b, size, state, simple, squared):
     return fallback
 
 
-@kernel
+@inner
 def apply_cut(board, a, b, cut, order, begin):
     """Part the cell in every column's order; its people go to ``order`` from ``begin`` on."""
     d, on_the_left = board.cuts[cut, 0], board.cuts[cut, 1]
@@ -675,7 +717,7 @@ def apply_cut(board, a, b, cut, order, begin):
             board.ranked[e, x + i] = board.spare[i]
 
 
-@kernel
+@inner
 def people_in(f, people, a, b):
     """How many people of a cell count in its size."""
     n = 0
@@ -684,7 +726,7 @@ def people_in(f, people, a, b):
     return n
 
 
-@kernel
+@inner
 def part(f, order, a, b, column, code, target):
     """Write the cell to ``target``, the side up to the code first; returns how many are there."""
     left = np.int64(0)
@@ -702,7 +744,7 @@ def part(f, order, a, b, column, code, target):
     return left
 
 
-@kernel
+@inner
 def round_down(f, people, left, column, size):
     """Move the last of the left side over to the right until it is a whole number of groups.
 
@@ -723,118 +765,125 @@ def round_down(f, people, left, column, size):
     return left
 
 
-@kernel
+@inner
 def size_needed(f, s, people, a, b):
     """The size that a cell would need as one group, as far as the counts of its values go."""
     need = 0.0
     for i in range(a, b):
-        need = take_in(f, s, people[i], need, np.int64(1))
+        for h in range(f.held_start[people[i]], f.held_start[people[i] + 1]):
+            s.holders[f.held[h]] += 1
+            need = max(need, s.holders[f.held[h]] * f.base[f.held[h]])
     for i in range(a, b):
         for h in range(f.held_start[people[i]], f.held_start[people[i] + 1]):
             s.holders[f.held[h]] = 0
     return need
 
 
-@kernel
-def cut_by_some(f, s, order, box, a, b, m, size, squared, is_blind, found_cut):
-    """Cut a large cell by a board of m of its people.
+@inner
+def weigh_cut(f, s, order, a, b, column, code, size, is_blind):
+    """Whether both sides of a cut have ``size`` people and can be one group each, as far as the
+    counts of values go, and what the values of both need together."""
+    left, right = np.int64(0), np.int64(0)
+    need_left, need_right = 0.0, 0.0
+    for i in range(a, b):
+        person = order[i]
+        is_left = f.codes[column, person] <= code
+        counts = np.int64(1) if is_blind else np.int64(f.weight[person])
+        if is_left:
+            left += counts
+        else:
+            right += counts
+        if is_blind:
+            continue
+        for h in range(f.held_start[person], f.held_start[person + 1]):
+            value = f.held[h]
+            if is_left:
+                s.holders[value] += 1
+                need_left = max(need_left, s.holders[value] * f.base[value])
+            else:
+                s.links[value] += 1
+                need_right = max(need_right, s.links[value] * f.base[value])
+    if not is_blind:
+        for value in range(len(s.holders)):
+            s.holders[value] = s.links[value] = 0
+    is_valid = left >= size and right >= size
+    is_valid = is_valid and need_left <= left * (1.0 + SLACK)
+    return is_valid and need_right <= right * (1.0 + SLACK), need_left + need_right
+
+
+@inner
+def cut_large(f, s, order, box, a, b, size, squared, is_blind, found_cut):
+    """Cut a cell that is too large for a board of all of its people, by a sample of them.
 
     A sample sees how people are spread and not how far the farthest lie, which makes for better
     cuts. Parts ``order`` and returns how many are on the left, 0 if no cut was found; writes column
     and last code on the left to ``found_cut``.
     """
-    board = board_of(f, order, a, b, m)
     start = np.int64(0)
     one = np.int64(1)
     yes = b > a
-    found = list_cuts(f, s, board, box, start, m, one, one, squared, yes, not yes)
     target = np.empty(b - a, dtype=np.int64)
     competes = not is_blind and not f.interleave and b - a <= TRIAL
     if competes:
         competes = size_needed(f, s, order, a, b) > CROWDED * (b - a)
-    best = np.int64(-1)
-    lowest = np.inf
-    valid = 0
-    for _ in range(TRIES_LARGE if b - a <= TRIAL else TRIES):
-        cut = next_cut(board, found)
-        if cut < 0:
-            break
-        score = board.score[cut]
-        board.score[cut] = np.inf
-        left = part(f, order, a, b, board.cuts[cut, 0], board.cuts[cut, 2], target)
+    # Where a few people show no cut, the only ones may be around a branch that few people have.
+    for m in (np.int64(SAMPLE), min(b - a, np.int64(1 << PLACE_BITS))):
+        board = board_of(f, order, a, b, m)
+        found = list_cuts(f, s, board, box, start, m, one, one, squared, yes, not yes)
+        best = np.int64(-1)
+        lowest = np.inf
+        valid = 0
+        for _ in range(TRIES_LARGE if b - a <= TRIAL else TRIES):
+            cut = next_cut(board, found)
+            if cut < 0:
+                break
+            score = board.score[cut]
+            board.score[cut] = np.inf
+            column, code = board.cuts[cut, 0], board.cuts[cut, 2]
+            if f.interleave:
+                need = 0.0
+                left = part(f, order, a, b, column, code, target)
+                if b - a <= TRIAL:
+                    left = round_down(f, target, left, column, size)
+                is_valid = left >= size and b - a - left >= size
+                if is_valid and not is_blind:
+                    is_valid = has_counts(f, s, target, start, left)
+                    is_valid = is_valid and has_counts(f, s, target, left, b - a)
+            else:
+                is_valid, need = weigh_cut(f, s, order, a, b, column, code, size, is_blind)
+            if not is_valid:
+                continue
+            valid += 1
+            if competes:
+                score *= 1.0 + FORESIGHT * need / (b - a)
+            if score < lowest:
+                lowest = score
+                best = cut
+            if not competes or valid == COMPETING:
+                break
+        if best < 0:
+            continue
+        found_cut[0], found_cut[1] = board.cuts[best, 0], board.cuts[best, 2]
+        left = part(f, order, a, b, found_cut[0], found_cut[1], target)
         if f.interleave and b - a <= TRIAL:
-            left = round_down(f, target, left, board.cuts[cut, 0], size)
-        if left < size or b - a - left < size:
-            continue
-        if not is_blind and not (
-            people_in(f, target, start, left) >= size
-            and people_in(f, target, left, b - a) >= size
-            and has_counts(f, s, target, start, left)
-            and has_counts(f, s, target, left, b - a)
-        ):
-            continue
-        valid += 1
-        if competes:
-            need = size_needed(f, s, target, start, left) + size_needed(f, s, target, left, b - a)
-            score *= 1.0 + FORESIGHT * need / (b - a)
-        if score < lowest:
-            lowest = score
-            best = cut
-        if not competes or valid == COMPETING:
-            break
-    if best < 0:
-        return start
-    found_cut[0], found_cut[1] = board.cuts[best, 0], board.cuts[best, 2]
-    left = part(f, order, a, b, found_cut[0], found_cut[1], target)
-    if f.interleave and b - a <= TRIAL:
-        left = round_down(f, target, left, found_cut[0], size)
-    for i in range(b - a):
-        order[a + i] = target[i]
-    return left
+            left = round_down(f, target, left, found_cut[0], size)
+        for i in range(b - a):
+            order[a + i] = target[i]
+        return left
+    return start
 
 
-@kernel
-def cut_large(f, s, order, box, a, b, size, squared, is_blind, found_cut):
-    """Cut a cell that is too large for a board of all of its people; see ``cut_by_some``."""
-    few = np.int64(SAMPLE)
-    left = cut_by_some(f, s, order, box, a, b, few, size, squared, is_blind, found_cut)
-    if left == 0:
-        # The only cuts may be around a branch that few people have.
-        many = min(b - a, np.int64(1 << PLACE_BITS))
-        left = cut_by_some(f, s, order, box, a, b, many, size, squared, is_blind, found_cut)
-    return left
-
-
-@kernel
-def cell_state(f, s, people, a, b, simple, last_resort, slot):
-    """State of a cell that is not cut further, and the group size that it can be dealt into.
-
-    A small cell is not dealt into groups that are larger than need be: it is better merged with a
-    neighbour, unless that is no longer possible (``last_resort``).
-    """
-    n, touched = tally(f, s, people, a, b)
-    size = group_size(f, s, touched)
+@inner
+def box_state(f, s, people, a, b):
+    """State of a cell that is to be one group."""
+    _, touched = tally(f, s, people, a, b)
     clear(s, touched)
     if touched == 0 and f.minimum_size <= 1:
-        return PLAIN, size
-    if not f.interleave:
-        return (VALID if is_group(f, s, people, a, b) else FAILED), size
-    may_enlarge = last_resort or (f.past.shape[1] > 0 and b - a >= PATIENCE * size)
-    largest = b - a if may_enlarge else size
-    while size <= min(largest, b - a):
-        if simple:
-            n, touched = tally(f, s, people, a, b)
-            fits = counts_fit(f, s, touched, n, size)
-            clear(s, touched)
-        else:
-            fits = deal(f, s, people, a, b, size, slot) > 0
-        if fits:
-            return VALID, size
-        size = max(size + 1, size + size // 5)
-    return FAILED, size
+        return PLAIN
+    return VALID if is_group(f, s, people, a, b) else FAILED
 
 
-@kernel
+@inner
 def with_room(rows, used):
     """The rows, with room for one more at least."""
     if used < len(rows):
@@ -845,98 +894,113 @@ def with_room(rows, used):
     return wider
 
 
-@kernel
+@inner
 def copy_row(target, i, source, k):
     # Plain loops: slices of arrays take Numba seconds to compile.
     for column in range(source.shape[1]):
         target[i, column] = source[k, column]
 
 
-@kernel
-def push_halves(f, stack, top, cells, row, middle, column, code):
-    """Put both sides of a cut cell on the stack, the left one on top; returns the stack."""
-    for side in range(2):
+@inner
+def push_halves(f, stack, top, tree, row, middle, column, code):
+    """Put both halves of a cell on the stack, the left one on top; returns the stack.
+
+    The right half remembers whose it is.
+    """
+    for half in range(2):
         stack = with_room(stack, top)
-        copy_row(stack, top, cells, row)
-        if side == 0:
+        copy_row(stack, top, tree, row)
+        if half == 0:
             stack[top, BEGIN] = middle
             stack[top, BOX + column] = code + 1
+            stack[top, RIGHT] = row
         else:
             stack[top, END] = middle
             stack[top, BOX + f.codes.shape[0] + column] = code
+            stack[top, RIGHT] = -1
         top += 1
     return stack
 
 
 @kernel
-def cut_down(f, s, order, cells, simple, squared, until):
+def cut_down(f, s, order, cells, simple, squared, until, blind_size):
     """Cut cells top-down, at the cut that leaves the narrowest boxes and that both sides survive.
 
-    Rearranges ``order`` in place and returns the cells that remain, none of them cut that has at
-    most ``until`` people. A cell that is not valid itself is cut all the same where one side
-    becomes valid: with histories that differ, the parts of an invalid group may be valid.
+    Rearranges ``order`` in place and returns the trees of the cells in pre-order; what was not cut
+    further are the rows whose right half is row 0. No cell is cut that has at most ``until``
+    people. A cell that is not valid itself is cut all the same where one side becomes valid: with
+    histories that differ, the parts of an invalid group may be valid. With a ``blind_size`` values
+    play no part, and halves have at least so many people.
     """
-    slot = np.empty(len(order), dtype=np.int64)
+    is_blind = blind_size > 0
     stack = np.empty_like(cells)
     for i in range(len(cells)):
         copy_row(stack, i, cells, len(cells) - 1 - i)
+        stack[i, RIGHT] = -1
     top = len(stack)
-    done = np.empty((len(cells) + 64, cells.shape[1]), dtype=np.int64)
-    finished = 0
-    cell = np.empty((1, cells.shape[1]), dtype=np.int64)
+    tree = np.empty((len(cells) + 64, cells.shape[1]), dtype=np.int64)
+    row = np.int64(0)
     found_cut = np.zeros(2, dtype=np.int64)
     # Where histories or sets of values matter, dealing needs some freedom.
     smallest = 2 if simple else 2 * GROUPS_TO_DEAL
     start = np.int64(0)
-    is_blind = len(cells) < 0  # no literal: it would be a type of its own
     board = board_of(f, order, start, start, start)
     board_begin, board_end = start, start
     while top > 0:
         top -= 1
-        copy_row(cell, start, stack, top)
-        a, b = cell[0, BEGIN], cell[0, END]
-        _, touched = tally(f, s, order, a, b)
-        size = group_size(f, s, touched)
-        clear(s, touched)
+        tree = with_room(tree, row)
+        copy_row(tree, row, stack, top)
+        if tree[row, RIGHT] >= 0:
+            tree[tree[row, RIGHT], RIGHT] = row
+        tree[row, RIGHT] = 0
+        a, b = tree[row, BEGIN], tree[row, END]
+        size = blind_size
+        touched = start
+        if not is_blind:
+            _, touched = tally(f, s, order, a, b)
+            size = group_size(f, s, touched)
+            clear(s, touched)
         thorough = not simple and not f.interleave and b - a <= THOROUGH
-        if touched == 0 and f.minimum_size <= 1:
+        state = VALID
+        if is_blind:
+            pass
+        elif touched == 0 and f.minimum_size <= 1:
             state = PLAIN
         elif b - a <= until:
             state = UNKNOWN
         elif thorough:
-            state, size = cell_state(f, s, order, a, b, simple, False, slot)
-        else:
-            state = VALID
-        if not f.interleave:
-            shrink(f, order, cell)
-        is_final = state <= PLAIN or (f.interleave and b - a < smallest * size)
+            state = box_state(f, s, order, a, b)
+        if not f.interleave and not is_blind:
+            shrink(f, order, tree, row)
+        is_final = state <= PLAIN or (is_blind and b - a < 2 * size)
+        if f.interleave and not is_blind:
+            is_final = is_final or b - a < smallest * size
         middle = start
         if is_final:
             pass
         elif b - a > LARGE:
-            middle = cut_large(f, s, order, cell[0], a, b, size, squared, is_blind, found_cut)
+            middle = cut_large(f, s, order, tree[row], a, b, size, squared, is_blind, found_cut)
         else:
             if b > board_end or a < board_begin:
                 board_begin, board_end = a, b
                 board = board_of(f, order, a, b, b - a)
             x, y = a - board_begin, b - board_begin
-            best = choose_cut(f, s, board, cell[0], x, y, size, state, simple, squared)
+            best = choose_cut(f, s, board, tree[row], x, y, size, state, simple, squared, is_blind)
             if best >= 0:
                 apply_cut(board, x, y, best, order, a)
                 middle = board.cuts[best, 1]
                 found_cut[0], found_cut[1] = board.cuts[best, 0], board.cuts[best, 2]
-        if middle == 0:
-            if state == VALID and not thorough:
-                state, size = cell_state(f, s, order, a, b, simple, False, slot)
-            done = with_room(done, finished)
-            copy_row(done, finished, cell, start)
-            done[finished, STATE] = state
-            done[finished, SIZE] = size
-            finished += 1
-            continue
-        stack = push_halves(f, stack, top, cell, start, a + middle, found_cut[0], found_cut[1])
-        top += 2
-    return done[:finished]
+        if middle > 0:
+            tree[row, COLUMN] = found_cut[0]
+            stack = push_halves(f, stack, top, tree, row, a + middle, found_cut[0], found_cut[1])
+            top += 2
+        elif state == VALID and (is_blind or f.interleave):
+            state = UNKNOWN
+        elif state == VALID and not thorough:
+            state = box_state(f, s, order, a, b)
+        tree[row, STATE] = state
+        row += 1
+    return tree[:row]
 
 
 @kernel
@@ -959,100 +1023,6 @@ def total_width(f, order, cells):
 
 
 @kernel
-def split_cells(f, s, order, cells, simple):
-    """Cut cells top-down; returns those that remain.
-
-    Small cells of the generalised form are cut in two ways, by widths and by their squares, and
-    the narrower result is kept.
-    """
-    linear, squared = len(cells) < 0, len(cells) >= 0  # no literals: they are types of their own
-    start = np.int64(0)
-    if f.interleave:
-        return cut_down(f, s, order, cells, simple, linear, start)
-    coarse = cut_down(f, s, order, cells, simple, linear, np.int64(TRIAL))
-    done = np.empty((len(coarse), cells.shape[1]), dtype=np.int64)
-    finished = np.int64(0)
-    one = np.empty((1, cells.shape[1]), dtype=np.int64)
-    kept = np.empty(TRIAL, dtype=np.int64)
-    for i in range(len(coarse)):
-        copy_row(one, start, coarse, np.int64(i))
-        best = one
-        if coarse[i, STATE] == UNKNOWN:
-            a, b = coarse[i, BEGIN], coarse[i, END]
-            for k in range(a, b):
-                kept[k - a] = order[k]
-            best = cut_down(f, s, order, one, simple, linear, start)
-            width = total_width(f, order, best)
-            for k in range(a, b):
-                kept[k - a], order[k] = order[k], kept[k - a]
-            other = cut_down(f, s, order, one, simple, squared, start)
-            if total_width(f, order, other) < width:
-                best = other
-            else:
-                for k in range(a, b):
-                    order[k] = kept[k - a]
-        for row in range(len(best)):
-            done = with_room(done, finished)
-            copy_row(done, finished, best, np.int64(row))
-            finished += 1
-    return done[:finished]
-
-
-@kernel
-def blind_tree(f, s, order, cell, size, squared):
-    """Cut a cell into small ones without looking at values; returns the tree in pre-order.
-
-    A row is a cell whose state is the row of its right child (0 in a leaf; the left child is the
-    next row) and whose size is the column of its cut.
-    """
-    start = np.int64(0)
-    yes = len(cell) > 0
-    found_cut = np.zeros(2, dtype=np.int64)
-    board = board_of(f, order, start, start, start)
-    board_begin, board_end = start, start
-    tree = np.empty((64, len(cell)), dtype=np.int64)
-    rows = np.int64(0)
-    stack = np.empty((64, len(cell)), dtype=np.int64)
-    for column in range(len(cell)):
-        stack[0, column] = cell[column]
-    stack[0, STATE] = -1  # on the stack, the parent of a right child
-    top = 1
-    while top > 0:
-        top -= 1
-        tree = with_room(tree, rows)
-        copy_row(tree, rows, stack, top)
-        parent = tree[rows, STATE]
-        if parent >= 0:
-            tree[parent, STATE] = rows
-        tree[rows, STATE] = 0
-        a, b = tree[rows, BEGIN], tree[rows, END]
-        middle = start
-        if b - a < 2 * size:
-            pass
-        elif b - a > LARGE:
-            middle = cut_large(f, s, order, tree[rows], a, b, size, squared, yes, found_cut)
-        else:
-            if b > board_end or a < board_begin:
-                board_begin, board_end = a, b
-                board = board_of(f, order, a, b, b - a)
-            x, y = a - board_begin, b - board_begin
-            found = list_cuts(f, s, board, tree[rows], x, y, size, size, squared, yes, not yes)
-            best = next_cut(board, found)
-            if best >= 0:
-                apply_cut(board, x, y, best, order, a)
-                middle = board.cuts[best, 1]
-                found_cut[0], found_cut[1] = board.cuts[best, 0], board.cuts[best, 2]
-        if middle > 0:
-            tree[rows, SIZE] = found_cut[0]
-            stack = push_halves(f, stack, top, tree, rows, a + middle, found_cut[0], found_cut[1])
-            stack[top, STATE] = rows
-            stack[top + 1, STATE] = -1
-            top += 2
-        rows += 1
-    return tree[:rows]
-
-
-@kernel
 def settle(f, tree, order):
     """Let everybody fall into the leaves of a tree that was grown from a sample.
 
@@ -1065,10 +1035,10 @@ def settle(f, tree, order):
     free = np.zeros(len(tree) + 1, dtype=np.int64)
     for person in range(people):
         row = np.int64(0)
-        while tree[row, STATE] > 0:
-            d = tree[row, SIZE]
+        while tree[row, RIGHT] > 0:
+            d = tree[row, COLUMN]
             is_left = f.codes[d, person] <= tree[row + 1, BOX + columns + d]
-            row = row + 1 if is_left else tree[row, STATE]
+            row = row + 1 if is_left else tree[row, RIGHT]
         leaf[person] = row
         free[row + 1] += 1
     for row in range(len(tree)):
@@ -1076,15 +1046,15 @@ def settle(f, tree, order):
         free[row + 1] += free[row]
         tree[row, END] = free[row + 1]
     for row in range(len(tree) - 1, -1, -1):
-        if tree[row, STATE] > 0:
-            tree[row, END] = tree[tree[row, STATE], END]
+        if tree[row, RIGHT] > 0:
+            tree[row, END] = tree[tree[row, RIGHT], END]
     for person in range(people):
         order[free[leaf[person]]] = person
         free[leaf[person]] += 1
 
 
 @kernel
-def merge_siblings(f, s, order, tree, simple, coarse):
+def merge_siblings(f, s, order, tree, coarse):
     """Merge cells bottom-up along a tree until they are valid; states of the rows that remain.
 
     A row that is part of a merged one, or that has been cut further, gets -1. Valid neighbours are
@@ -1094,10 +1064,9 @@ def merge_siblings(f, s, order, tree, simple, coarse):
     rows = len(tree)
     state = np.full(rows, -1, dtype=np.int64)
     resolved = np.zeros(rows, dtype=np.bool_)
-    slot = np.empty(1, dtype=np.int64)
     end = np.empty(rows, dtype=np.int64)
     for row in range(rows - 1, -1, -1):
-        a, b, right = tree[row, BEGIN], tree[row, END], tree[row, STATE]
+        a, b, right = tree[row, BEGIN], tree[row, END], tree[row, RIGHT]
         may_part = False
         if right == 0:
             end[row] = row + 1
@@ -1118,7 +1087,7 @@ def merge_siblings(f, s, order, tree, simple, coarse):
         if coarse:
             now = VALID if has_counts(f, s, order, a, b) else FAILED
         else:
-            now, _ = cell_state(f, s, order, a, b, simple, False, slot)
+            now = box_state(f, s, order, a, b)
         if now == FAILED and may_part:
             resolved[row] = True
             continue
@@ -1130,17 +1099,50 @@ def merge_siblings(f, s, order, tree, simple, coarse):
     return state
 
 
+@inner
+def deal_cell(f, s, people, a, b, last_resort, slot):
+    """Deal a cell into groups that are as small as can be; returns its state and their number.
+
+    A small cell is not dealt into groups that are larger than need be: it is better merged with a
+    neighbour, unless that is no longer possible (``last_resort``).
+    """
+    _, touched = tally(f, s, people, a, b)
+    size = group_size(f, s, touched)
+    clear(s, touched)
+    if touched == 0 and f.minimum_size <= 1:
+        return PLAIN, np.int64(0)
+    may_enlarge = last_resort or (f.past.shape[1] > 0 and b - a >= PATIENCE * size)
+    largest = b - a if may_enlarge else size
+    while size <= min(largest, b - a):
+        groups = deal(f, s, people, a, b, size, slot)
+        if groups > 0:
+            return VALID, groups
+        size = max(size + 1, size + size // 5)
+    return FAILED, np.int64(0)
+
+
+@kernel
+def deal_cells(f, s, order, cells, slot):
+    """Deal every cell for itself: ``slot`` becomes the group within the cell of each place of the
+    order. Writes the states of the cells and the numbers of their groups."""
+    no = len(cells) < 0  # no literal: it would be a type of its own
+    for i in range(len(cells)):
+        state, groups = deal_cell(f, s, order, cells[i, BEGIN], cells[i, END], no, slot)
+        cells[i, STATE], cells[i, GROUPS] = state, groups
+
+
 @kernel
 def merge_neighbours(f, s, order, cells, simple, slot):
-    """Merge cells that failed with a neighbour in the order until they can be dealt."""
+    """Merge cells that could not be dealt with a neighbour in the order until they can be."""
     kept = np.empty_like(cells)
+    no = len(cells) < 0  # no literal: it would be a type of its own
     top = 0
     i = 0
     while i < len(cells):
-        a, b, state, size = cells[i, BEGIN], cells[i, END], cells[i, STATE], cells[i, SIZE]
+        copy_row(kept, top, cells, i)
+        a, b = cells[i, BEGIN], cells[i, END]
+        state, groups = cells[i, STATE], cells[i, GROUPS]
         i += 1
-        if state == UNKNOWN:
-            state, size = cell_state(f, s, order, a, b, simple, False, slot)
         while state == FAILED and (top > 0 or i < len(cells)) and (simple or b - a < 4 * THOROUGH):
             wanted = b - a + (b - a) // 4 + 1
             while b - a < wanted and (top > 0 or i < len(cells)):
@@ -1152,27 +1154,13 @@ def merge_neighbours(f, s, order, cells, simple, slot):
                 else:
                     b = cells[i, END]
                     i += 1
-            state, size = cell_state(f, s, order, a, b, simple, False, slot)
+            state, groups = deal_cell(f, s, order, a, b, no, slot)
         if state == FAILED:
-            state, size = cell_state(f, s, order, a, b, simple, True, slot)
-        copy_row(kept, top, cells, i - 1)
+            state, groups = deal_cell(f, s, order, a, b, not no, slot)
         kept[top, BEGIN], kept[top, END] = a, b
-        kept[top, STATE], kept[top, SIZE] = state, size
+        kept[top, STATE], kept[top, GROUPS] = state, groups
         top += 1
     return kept[:top]
-
-
-@kernel
-def deal_cells(f, s, order, cells, slot):
-    """Deal every valid cell: ``slot`` becomes the group within the cell of each place of the order.
-
-    Returns the number of groups of each cell, 0 where it has none.
-    """
-    groups = np.zeros(len(cells), dtype=np.int64)
-    for i in range(len(cells)):
-        if cells[i, STATE] == VALID:
-            groups[i] = deal(f, s, order, cells[i, BEGIN], cells[i, END], cells[i, SIZE], slot)
-    return groups
 
 
 @kernel

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from serigraph.engines import Engine, make_release
+from serigraph.engines.compiling import compile_ahead
 from serigraph.engines.spark.sources import is_spark_frame
 from serigraph.ledger import Series, storage_errors
 from serigraph.progress import Progress, silently
@@ -87,6 +88,7 @@ def publish(
             spark_settings=spark_settings or {},
             partition_people=partition_people,
         )
+    compile_ahead()
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     chance = randomness or SystemRandomness()
     with opened.writing(wait) as writer, ThreadPoolExecutor(1) as meanwhile:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.grouping import Box, Demand, kernels, whole_box
+from serigraph.grouping import Box, Demand, kernels, whole_box, whole_cell
 from serigraph.grouping.problem import facts, scratch
 from serigraph.population import Domain, History, Population
 from serigraph.randomness import Randomness, SystemRandomness
@@ -29,21 +29,21 @@ MOST = 1_000_000  # people up to which partitions that failed are merged
 
 @dataclass(frozen=True)
 class Tree:
-    """The nodes in pre-order, as `kernels.blind_tree` has them."""
+    """The nodes in pre-order, as `kernels.cut_down` has them."""
 
     nodes: NDArray[np.int64]
     columns: int
 
     @property
     def is_leaf(self) -> NDArray[np.bool_]:
-        return np.asarray(self.nodes[:, kernels.STATE] == 0)
+        return np.asarray(self.nodes[:, kernels.RIGHT] == 0)
 
     def box(self, node: int) -> Box:
         ends = self.nodes[node, kernels.BOX :].tolist()
         return ends[: self.columns], ends[self.columns :]
 
     def right(self, node: int) -> int:
-        return int(self.nodes[node, kernels.STATE])
+        return int(self.nodes[node, kernels.RIGHT])
 
     def end(self, node: int) -> int:
         """The row behind the last one below a node."""
@@ -84,14 +84,14 @@ def grow(
     """
     people = sample.shape[1]
     columns = len(domains)
-    low, high = whole_box(domains)
-    cell = np.array([0, people, 0, 0, *low, *high], dtype=np.int64)
+    cell = whole_cell(people, whole_box(domains))
     size = max(2 * people // (3 * max(leaves, 1)), 1)
     order = np.arange(people, dtype=np.int64)
     f = _blind_facts(domains, sample, randomness)
     if people == 0 or leaves <= 1:
-        return Tree(cell.reshape(1, -1), columns)
-    return Tree(np.asarray(kernels.blind_tree(f, scratch(0), order, cell, size, False)), columns)
+        return Tree(cell, columns)
+    tree = kernels.cut_down(f, scratch(0), order, cell, True, False, 0, size)
+    return Tree(np.asarray(tree), columns)
 
 
 def _blind_facts(
