@@ -76,9 +76,24 @@ def read_text(column: pl.Series, reading: Reading) -> Read:
     return text.set(text.is_in(missing).fill_null(False), None), []
 
 
-@_each_text_once
 def read_numbers(column: pl.Series, reading: Reading) -> Read:
     """The column as Int64 where every number is whole, otherwise as Float64."""
+    whole = plain_integers(column, reading)
+    if whole is not None and whole.is_between(-_EXACT_INTEGERS, _EXACT_INTEGERS, "none").all():
+        return whole, []
+    return _read_numbers(column, reading)
+
+
+def plain_integers(column: pl.Series, reading: Reading) -> pl.Series | None:
+    """The integers in a column of text, if it holds nothing but digits with or without a sign."""
+    if column.dtype != pl.String or reading.null_values:
+        return None
+    whole = column.cast(pl.Int64, strict=False)
+    return whole if whole.null_count() == column.null_count() else None
+
+
+@_each_text_once
+def _read_numbers(column: pl.Series, reading: Reading) -> Read:
     kind = column.dtype
     if kind.is_integer() or kind == pl.Boolean:
         whole = column.cast(pl.Int64, strict=False)
