@@ -121,22 +121,24 @@ def main() -> None:
             small = data.write(data.table(_WARM, number), work / f"warm-{number}.parquet")
             publish(small, warm, allow_suppression=True, engine=engine)
         for table in tables:
-            stages: list[tuple[str, float]] = []
+            stages: dict[str, float] = {}
             at = time.time()
             release = publish(
                 table,
                 series,
                 allow_suppression=True,
                 engine=engine,
-                progress=lambda stage, stages=stages: stages.append((stage, time.time())),
+                progress=lambda stage, *_, stages=stages: stages.setdefault(stage, time.time()),
             )
             spans.append((at, time.time()))
-            times = [*(when for _, when in stages), spans[-1][1]]
+            times = [*stages.values(), spans[-1][1]]
             figures = release.figures
             releases.append(
                 {
                     "seconds": spans[-1][1] - at,
-                    "stages": {name: times[i + 1] - when for i, (name, when) in enumerate(stages)},
+                    "stages": {
+                        name: times[i + 1] - when for i, (name, when) in enumerate(stages.items())
+                    },
                     "mean_size": figures["mean_size_with_protected_value"],
                     "suppressed": figures["suppressed_values"],
                 }

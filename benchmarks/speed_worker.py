@@ -26,20 +26,20 @@ def floor(table: str, out: str) -> dict[str, float]:
 def publish(table: str, series: str, registry: str = "") -> dict[str, object]:
     from serigraph.publishing import publish
 
-    stages: list[tuple[str, float]] = []
+    stages: dict[str, float] = {}
     began = time.perf_counter()
     release = publish(
         table,
         series,
         registry=registry or None,
         allow_suppression=True,
-        progress=lambda stage: stages.append((stage, time.perf_counter())),
+        progress=lambda stage, *_: stages.setdefault(stage, time.perf_counter()),
     )
     ended = time.perf_counter()
-    times = [*(at for _, at in stages), ended]
+    times = [*stages.values(), ended]
     return {
         "seconds": ended - began,
-        "stages": {name: times[i + 1] - at for i, (name, at) in enumerate(stages)},
+        "stages": {name: times[i + 1] - at for i, (name, at) in enumerate(stages.items())},
         "mean_size": release.figures["mean_size_with_protected_value"],
         "suppressed": release.figures["suppressed_values"],
     }

@@ -1,11 +1,13 @@
 """Points of a process at which a test can look, or end it.
 
-A *point* is a line of the code that is watched, or an operation on files anywhere below it.
+A *point* is a line of the code that is watched, or an operation on files anywhere below it, in the
+thread that asks to be watched.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -17,6 +19,7 @@ def watch(folders: tuple[str, ...], at_point: Callable[[int], None]) -> None:
     """Call ``at_point`` with the number of each point that this process comes to from now on."""
     counted = 0
     is_looking = False
+    watched = threading.get_ident()
 
     def count() -> None:
         nonlocal counted, is_looking
@@ -34,7 +37,7 @@ def watch(folders: tuple[str, ...], at_point: Callable[[int], None]) -> None:
         return trace
 
     def audit(event: str, _: object) -> None:
-        if event in FILE_OPERATIONS:
+        if event in FILE_OPERATIONS and threading.get_ident() == watched:
             count()
 
     sys.addaudithook(audit)

@@ -8,6 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from serigraph.population.ordering import order_by_keys
+
 
 class Randomness(Protocol):
     """A source of random 64-bit keys."""
@@ -34,4 +36,4 @@ class SeededRandomness:
 
 def shuffled(number: int, randomness: Randomness) -> NDArray[np.int64]:
     """The numbers 0..number-1 in random order."""
-    return np.argsort(randomness.keys(number))
+    return order_by_keys(randomness.keys(number))

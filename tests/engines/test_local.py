@@ -156,4 +156,4 @@ def test_progress_is_told_in_order() -> None:
     people = [Person((0, 0), True, frozenset("d"))] * 3
     population = population_of(people, [])
     make_release(population, history_of(3, [], []), PLAN, SeededRandomness(1), told.append)
-    assert told == ["forming groups", "verifying", "recoding"]
+    assert told == ["ordering", "forming groups", "verifying", "recoding"]

@@ -6,10 +6,34 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serigraph.population import order_by
+from serigraph.population import order_by, order_by_keys, ranked
 
 
 @given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 3)))
 def test_equal_numbers_stay_in_their_order(numbers: list[int]) -> None:
     expected = sorted(range(len(numbers)), key=lambda place: numbers[place])
     assert order_by(np.array(numbers, dtype=np.int64)).tolist() == expected
+
+
+KEYS = st.integers(0, 2**64 - 1) | st.integers(0, 3) | st.integers(2**63, 2**63 + 3)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**31 - 1) | st.integers(0, 2), KEYS)))
+def test_keys_decide_between_equal_numbers(pairs: list[tuple[int, int]]) -> None:
+    numbers = np.array([number for number, _ in pairs], dtype=np.int64)
+    keys = np.array([key for _, key in pairs], dtype=np.uint64)
+    expected = sorted(range(len(pairs)), key=lambda place: pairs[place])
+    assert order_by_keys(keys, numbers).tolist() == expected
+    expected = sorted(range(len(pairs)), key=lambda place: pairs[place][1])
+    assert order_by_keys(keys).tolist() == expected
+
+
+@given(
+    st.lists(st.integers(-3, 3))
+    | st.lists(st.integers(-(2**40), 2**40))
+    | st.lists(st.integers(-(2**63), 2**63 - 1))
+)
+def test_ranks_are_places_among_the_different_ones(numbers: list[int]) -> None:
+    different, rank = ranked(np.array(numbers, dtype=np.int64))
+    assert different.tolist() == sorted(set(numbers))
+    assert [different[place] for place in rank] == numbers

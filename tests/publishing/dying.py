@@ -27,15 +27,16 @@ WATCHED = tuple(
 PATIENCE = 120.0
 
 _processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["pytest", "pyarrow.parquet", "duckdb", "serigraph.publishing"])
+_processes.set_forkserver_preload(
+    ["pytest", "pyarrow.parquet", "duckdb", "serigraph.publishing.publication"]
+)
 
 # The command line, held up while it forms groups until a file appears.
 _HELD_UP = """
 import sys, time
 from pathlib import Path
 from serigraph.cli import main
-from serigraph.publishing import publish as _
-module = sys.modules["serigraph.publishing.publish"]
+from serigraph.publishing import publication as module
 make, folder = module.make_release, Path(sys.argv.pop(1))
 def held_up(*arguments, **options):
     (folder / "ready").touch()

@@ -261,8 +261,8 @@ def test_a_task_that_dies_is_done_again_and_leaves_no_half_release(
     table = hospital.tables[0]
     has_failed = Event()
 
-    def kill(stage: str) -> None:
-        if stage == "forming groups":
+    def kill(stage: str, done: int = 0, _total: int = 1, /) -> None:
+        if stage == "forming groups" and not done:
             Thread(target=kill_workers, args=(spark, has_failed), daemon=True).start()
 
     on_spark(table, series, label="r00", progress=kill)

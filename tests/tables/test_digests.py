@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from serigraph.population import CodedValues
 from serigraph.tables.digests import cell_hashes, record_hashes, sum_of
 
 IDS = pl.Series([f"P{number}" * (number % 7 + 1) for number in range(200)])
@@ -17,7 +18,8 @@ VALUES = pl.Series([["x", "y"][: number % 3] for number in range(200)], dtype=pl
 def hashes(
     ids: pl.Series = IDS, codes: np.ndarray = CODES, values: pl.Series = VALUES
 ) -> np.ndarray:
-    return record_hashes(ids, {"q": (cell_hashes(DOMAIN), codes)}, values)
+    coded = CodedValues.of(values)
+    return record_hashes(ids, {"q": (cell_hashes(DOMAIN), codes)}, coded)
 
 
 def test_parts_add_up_whatever_their_order() -> None:

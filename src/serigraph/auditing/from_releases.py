@@ -26,6 +26,7 @@ from serigraph.auditing.matching import match, read_regions
 from serigraph.auditing.reading import ReadRelease
 from serigraph.errors import TableError
 from serigraph.policy import Policy
+from serigraph.population import CodedValues
 from serigraph.tables.protection import ProtectedChoice, choose, holders_of, holdings
 from serigraph.tables.rows import counted
 
@@ -151,7 +152,7 @@ def gather_evidence(matched: Sequence[Matched], policy: Policy) -> Evidence:
 
 def first_choice(release: ReadRelease, policy: Policy) -> ProtectedChoice:
     """What the policy protects, counted in the first release."""
-    return choose(policy, holders_of(release.record_values))
+    return choose(policy, holders_of(CodedValues.of(release.record_values)))
 
 
 @dataclass(frozen=True)
@@ -281,7 +282,8 @@ def _entries(
     choice: ProtectedChoice,
 ) -> pl.DataFrame:
     """The protected values of each group with the people that hold them, never more than n."""
-    held = holdings(policy, choice, release.record_values)
+    values = CodedValues.of(release.record_values)
+    held = holdings(policy, choice, values, len(release.record_values))
     record = np.repeat(np.arange(len(release.record_row)), np.diff(held.start))
     group = group_of_row[release.record_row[record]]
     names = pl.Series([value.name for value in held.protected], dtype=pl.String)

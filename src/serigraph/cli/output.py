@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from serigraph.errors import SerigraphError
+from serigraph.progress import Progress, silently
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -70,26 +71,28 @@ def percent(part: float) -> str:
 
 
 @contextmanager
-def stages(names: Sequence[str]) -> Iterator[Callable[[str], None]]:
+def stages(names: Sequence[str]) -> Iterator[Progress]:
     """A progress bar over named stages on a terminal; nothing anywhere else."""
     if not sys.stderr.isatty():
-        yield lambda _name: None
+        yield silently
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
 
-    with Progress(
+    with Bar(
         SpinnerColumn(),
-        TextColumn("{task.description:<16}"),
+        TextColumn("{task.description:<20}"),
         BarColumn(),
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
-    ) as progress:
-        task = progress.add_task(names[0], total=len(names))
+    ) as bar:
+        task = bar.add_task(names[0], total=len(names))
 
-        def enter(name: str) -> None:
-            done = names.index(name) if name in names else 0
-            progress.update(task, description=name, completed=done, refresh=True)
+        def show(stage: str, done: int = 0, total: int = 1, /) -> None:
+            before = names.index(stage) if stage in names else 0
+            told = f"{stage} {done / total:.0%}" if done else stage
+            bar.update(task, description=told, completed=before + done / total, refresh=True)
 
-        yield enter
+        yield show

@@ -2,6 +2,6 @@
 
 from serigraph.engines.exporting import export
 from serigraph.engines.local import make_release
-from serigraph.engines.plan import Engine, Form, Made, Plan, Progress, silently
+from serigraph.engines.plan import Engine, Form, Made, Plan
 
-__all__ = ["Engine", "Form", "Made", "Plan", "Progress", "export", "make_release", "silently"]
+__all__ = ["Engine", "Form", "Made", "Plan", "export", "make_release"]

@@ -53,7 +53,7 @@ def compile_last() -> None:
     order, slot = np.arange(2), np.zeros(2, dtype=np.int64)
     cells = whole_cell(2, whole_box(population.domains))
     kernels.deal_cells(f, s, order, cells, slot)
-    kernels.merge_neighbours(f, s, order, cells, True, slot)
+    kernels.merge_neighbours(f, s, order, cells, True, True, slot)
     excess_pairs(population, history, demand, weight, slot)
     box = np.array([[0]], dtype=np.int32), np.array([[1]], dtype=np.int32)
     verify(

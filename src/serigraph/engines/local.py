@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.engines.feasibility import Counts, Losses, losses, named, overfull, refusal
-from serigraph.engines.plan import Made, Plan, Progress, silently
+from serigraph.engines.plan import Made, Plan
 from serigraph.grouping import Box, Demand, Grouping, excess_pairs, form_groups
 from serigraph.population import History, Population, ProtectedValue
+from serigraph.progress import Progress, silently
 from serigraph.randomness import Randomness, shuffled
 from serigraph.recoding import bucketised, generalised, normalised_widths
 from serigraph.verification import Proposal, verify
@@ -34,7 +35,7 @@ def make_release(
         # Whoever is known to be absent hides nobody and is exposed to nothing.
         history = history.subset(population.present)
         population = population.subset(population.present)
-    progress("forming groups")
+    progress("ordering")
     demand = demand_of(population.protected, plan)
     base = demand.base_targets(population)
     before = Counts.of(population)
@@ -51,7 +52,7 @@ def make_release(
     if plan.is_presence_known and demand.interleave:
         history = history.subset(population.present)
         population = population.subset(population.present)
-    grouping, excess = formed(population, history, demand, plan, randomness)
+    grouping, excess = formed(population, history, demand, plan, randomness, progress=progress)
     population, given_up = without_excess(population, history, demand, plan, grouping, excess)
     suppressed.update(given_up)
     lost = losses(before, Counts.of(population))
@@ -76,6 +77,7 @@ def formed(
     plan: Plan,
     randomness: Randomness,
     box: Box | None = None,
+    progress: Progress = silently,
 ) -> tuple[Grouping, Pairs]:
     """Groups, and the pairs in them that somebody cannot bear.
 
@@ -91,7 +93,7 @@ def formed(
         past = [none, history]
         charged = none if demand.is_borne_by_all(population, history) else history
     for known in past:
-        grouping = form_groups(population, known, demand, plan.method, weight, keys, box)
+        grouping = form_groups(population, known, demand, plan.method, weight, keys, box, progress)
         if known is charged and not grouping.has_failed:
             return grouping, (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
         excess = excess_pairs(population, charged, demand, weight, grouping.group)
@@ -147,7 +149,13 @@ def finished(
         tables = bucketised(population, shown, not plan.is_presence_known, randomness)
     else:
         tables = generalised(
-            population, grouping.group, grouping.low, grouping.high, plan.sensitive, randomness
+            population,
+            grouping.group,
+            grouping.low,
+            grouping.high,
+            plan.sensitive,
+            randomness,
+            has_one_value=plan.has_one_value,
         )
     widths = normalised_widths(population, grouping.group, grouping.groups)
     return Made(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,13 +12,8 @@ from serigraph.grouping import Method
 from serigraph.population import Population, Proof
 from serigraph.privacy.strategies import Strategy
 
-Progress = Callable[[str], None]
 Form = Literal["generalised", "bucketised"]
 Engine = Literal["local", "spark"]
-
-
-def silently(_stage: str) -> None:
-    """Report no progress."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +28,7 @@ class Plan:
     is_presence_known: bool
     allows_suppression: bool
     sensitive: str  # the column's name
+    has_one_value: bool = False  # a generalised table shows each person's value, not a set
 
 
 @dataclass(frozen=True)

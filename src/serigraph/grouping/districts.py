@@ -16,7 +16,20 @@ from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import scratch
 
 DISTRICT = 4096  # people, at the least
+PARTS = 32  # of the work, for each thread: so many that progress can be told
 SAMPLED = 64  # people of a district that are looked at to draw its border
+
+Report = Callable[[int, int], None]  # is told how many parts of the work are done, of how many
+
+
+def first_half(report: Report) -> Report:
+    """Tell it about work that is half of the whole, and done first."""
+    return lambda done, total: report(done, 2 * total)
+
+
+def second_half(report: Report) -> Report:
+    """Tell it about the other half."""
+    return lambda done, total: report(total + done, 2 * total)
 
 
 @dataclass(frozen=True)
@@ -72,14 +85,19 @@ def in_threads(
     cells: NDArray[np.int64],
     values: int,
     work: Callable[[Scratch, NDArray[np.int64]], NDArray[np.int64]],
+    report: Report = lambda _done, _total: None,
 ) -> NDArray[np.int64]:
     """Let threads work on parts of the cells; kernels do not hold the interpreter's lock."""
     threads = os.cpu_count() or 1
     if len(cells) < 2 * threads:
         return work(scratch(values), cells)
-    parts = np.array_split(cells, min(4 * threads, len(cells)))  # none of them empty
+    parts = np.array_split(cells, min(PARTS * threads, len(cells)))  # none of them empty
+    results = []
     with ThreadPoolExecutor(threads) as pool:
-        return np.concatenate(list(pool.map(lambda part: work(scratch(values), part), parts)))
+        for result in pool.map(lambda part: work(scratch(values), part), parts):
+            results.append(result)
+            report(len(results), len(parts))
+    return np.concatenate(results)
 
 
 def _arranged(f: Facts, order: NDArray[np.int64]) -> Facts:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import fsum
 from typing import Literal
 
@@ -17,12 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.grouping import kernels
-from serigraph.grouping.districts import Districts, districts, in_threads, with_own_targets
+from serigraph.grouping.districts import (
+    Districts,
+    Report,
+    districts,
+    first_half,
+    in_threads,
+    second_half,
+    with_own_targets,
+)
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import Demand, facts, scratch
-from serigraph.population import Domain, History, Population, order_by
+from serigraph.population import Domain, History, Population, order_by, ranked
+from serigraph.progress import Progress, silently
 
 Method = Literal["top-down", "bottom-up"]
+MOST = 2**62  # quasi-identifiers that one number can tell apart
 TRIED = 12  # cells that are cut in two ways, at the least, to tell which is better
 Box = tuple[Sequence[int], Sequence[int]]  # the lowest and the highest code of each column
 
@@ -49,6 +60,7 @@ def form_groups(
     weight: NDArray[np.uint8],
     key: NDArray[np.uint64],
     box: Box | None = None,
+    progress: Progress = silently,
 ) -> Grouping:
     """Propose groups for everybody. Groups that no way was found to make valid are among them:
     ``excess_pairs`` names what is wrong with them. No group reaches beyond the ``box`` that these
@@ -58,8 +70,9 @@ def form_groups(
     simple = f.past.shape[1] == 0 and (single or not demand.interleave)
     whole = whole_cell(population.size, box or whole_box(population.domains))
     drawn = with_own_targets(districts(f, whole, simple))
+    progress("forming groups")
     form = _interleaved if demand.interleave else _boxed
-    grouping = form(drawn, method, simple)
+    grouping = form(drawn, method, simple, partial(progress, "forming groups"))
     group = np.empty(population.size, dtype=np.int64)
     group[drawn.people] = grouping.group
     return replace(grouping, group=group)
@@ -95,18 +108,18 @@ def whole_box(domains: Sequence[Domain]) -> Box:
     return [0] * len(domains), [max(domain.size - 1, 0) for domain in domains]
 
 
-def _boxed(drawn: Districts, method: Method, simple: bool) -> Grouping:
+def _boxed(drawn: Districts, method: Method, simple: bool, report: Report) -> Grouping:
     """Groups that are boxes: each cell is one group."""
     f = drawn.facts
     order = np.arange(f.codes.shape[1], dtype=np.int64)
     cutting = _Cutting(f, order, simple)
     if method == "top-down":
-        cells = in_threads(drawn.cells, len(f.base), cutting.coarsely)
+        cells = in_threads(drawn.cells, len(f.base), cutting.coarsely, first_half(report))
         is_open = cells[:, kernels.STATE] == kernels.UNKNOWN
-        opened = _narrowest(cutting, cells[is_open], cutting.finely)
+        opened = _narrowest(cutting, cells[is_open], cutting.finely, second_half(report))
         cells = np.concatenate([cells[~is_open], opened])
     else:
-        cells = _narrowest(cutting, drawn.cells, cutting.bottom_up)
+        cells = _narrowest(cutting, drawn.cells, cutting.bottom_up, report)
     return _numbered(f, order, cells)
 
 
@@ -166,7 +179,9 @@ class _Cutting:
 _Cut = Callable[[Scratch, NDArray[np.int64], bool], NDArray[np.int64]]
 
 
-def _narrowest(cutting: _Cutting, cells: NDArray[np.int64], cut: _Cut) -> NDArray[np.int64]:
+def _narrowest(
+    cutting: _Cutting, cells: NDArray[np.int64], cut: _Cut, report: Report
+) -> NDArray[np.int64]:
     """Cut cells in two ways, and keep the narrower result. Where there are many of them, some tell
     in which way the others are cut."""
     values = len(cutting.f.base)
@@ -184,7 +199,7 @@ def _narrowest(cutting: _Cutting, cells: NDArray[np.int64], cut: _Cut) -> NDArra
     tried = in_threads(cells[is_tried], values, try_both)
     linear, squared_widths = (fsum(way) for way in zip(*widths, strict=True)) if widths else (0, 0)
     squared = squared_widths < linear
-    return np.concatenate([tried, in_threads(cells[~is_tried], values, cut_others)])
+    return np.concatenate([tried, in_threads(cells[~is_tried], values, cut_others, report)])
 
 
 def _leaves(tree: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -197,7 +212,7 @@ def _least_size(f: Facts) -> int:
     return max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
 
 
-def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
+def _interleaved(drawn: Districts, method: Method, simple: bool, report: Report) -> Grouping:
     """Groups that interleave: each cell is dealt into as many groups as it bears."""
     f = drawn.facts
     order = np.arange(f.codes.shape[1], dtype=np.int64)
@@ -217,7 +232,7 @@ def _interleaved(drawn: Districts, method: Method, simple: bool) -> Grouping:
         return np.asarray(kernels.merge_neighbours(f, s, order, cells, simple, last_resort, slot))
 
     s = scratch(len(f.base))
-    cells = merged(s, in_threads(drawn.cells, len(f.base), dealt), True)
+    cells = merged(s, in_threads(drawn.cells, len(f.base), dealt, report), True)
     dealt_into = cells[:, kernels.GROUPS]
     lengths = cells[:, kernels.END] - cells[:, kernels.BEGIN]
     first = np.where(dealt_into > 0, np.cumsum(dealt_into) - dealt_into, -1)
@@ -265,11 +280,16 @@ def _plain_groups(f: Facts, group: NDArray[np.int64], groups: int) -> tuple[NDAr
     plain = np.flatnonzero(group < 0)
     if len(plain) == 0:
         return group, groups
-    together = np.zeros(len(plain), dtype=np.int64)
+    together, different = np.zeros(len(plain), dtype=np.int64), 1
     for column in f.codes:
-        codes = column[plain].astype(np.int64)
-        together = together * (int(codes.max()) + 1) + codes
-        _, together = np.unique(together, return_inverse=True)
+        codes = column[plain]
+        values = int(codes.max()) + 1
+        if different * values > MOST:
+            known, rank = ranked(together)
+            together, different = rank.astype(np.int64), len(known)
+        together = together * values + codes
+        different *= values
+    known, rank = ranked(together)
     numbered = group.copy()
-    numbered[plain] = groups + together
-    return numbered, groups + int(together.max()) + 1
+    numbered[plain] = groups + rank
+    return numbered, groups + len(known)

@@ -9,7 +9,7 @@ numbers as differences, everything compressed, no statistics (nobody reads a par
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from serigraph.errors import ImpossibleState, LedgerDamaged, TableError
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.release import IdType, ReleaseRecord
-from serigraph.ledger.storage import RESTORE, digest_of, storage_errors
+from serigraph.ledger.storage import RESTORE, FileDigest, digest_of, storage_errors
 from serigraph.population import Proof, order_by
+from serigraph.threads import side_by_side
 
 _ENDING = ".parquet"
 PEOPLE, MEMBERS, GROUPS, VALUES = (
@@ -55,8 +56,20 @@ def check_id_type(ids: pl.Series, releases: tuple[ReleaseRecord, ...]) -> None:
         )
 
 
-def encode_parts(proof: Proof, people: pl.DataFrame) -> tuple[dict[str, bytes], int]:
-    """The content of the parts of a release, and how many people are new to the ledger.
+@dataclass(frozen=True)
+class EncodedParts:
+    """The parts of a release that was proved, as they will be in the ledger."""
+
+    contents: Mapping[str, bytes]  # by the name of the file
+    digests: tuple[FileDigest, ...]
+    ids: pl.Series  # empty: only its type counts
+    newcomers: int  # people that are new to the ledger
+    members: int
+    groups: int
+
+
+def encode_parts(proof: Proof, people: pl.DataFrame) -> EncodedParts:
+    """The parts of a release.
 
     ``people`` are those of all releases before, as ``read_people`` gives them. New people get the
     numbers that follow, in the order of their ids.
@@ -66,16 +79,29 @@ def encode_parts(proof: Proof, people: pl.DataFrame) -> tuple[dict[str, bytes], 
     is_new = number < 0
     newcomers = int(is_new.sum())
     number[is_new] = np.arange(people.height, people.height + newcomers)
-    by_number = order_by(number)
-    parts = {
-        PEOPLE: encode_people(proof.ids.filter(pl.Series(is_new))),
-        MEMBERS: encode_members(
-            number[by_number], proof.group[by_number], proof.present[by_number]
-        ),
-        GROUPS: encode_groups(np.arange(len(proof.size)), proof.size, proof.present_size),
-        VALUES: encode_values(proof.value_group, proof.value_name, proof.value_count),
+
+    def members() -> bytes:
+        if (number[1:] > number[:-1]).all():
+            return encode_members(number, proof.group, proof.present)
+        order = order_by(number)
+        return encode_members(number[order], proof.group[order], proof.present[order])
+
+    encoders: dict[str, Callable[[], bytes]] = {
+        PEOPLE: lambda: encode_people(proof.ids.filter(pl.Series(is_new))),
+        MEMBERS: members,
+        GROUPS: lambda: encode_groups(np.arange(len(proof.size)), proof.size, proof.present_size),
+        VALUES: lambda: encode_values(proof.value_group, proof.value_name, proof.value_count),
     }
-    return parts, newcomers
+    encoded = side_by_side(lambda encode: encode(), encoders.values())
+    contents = dict(zip(encoders, encoded, strict=True))
+    return EncodedParts(
+        contents=contents,
+        digests=tuple(FileDigest(name, digest_of(each)) for name, each in contents.items()),
+        ids=proof.ids.clear(),
+        newcomers=newcomers,
+        members=len(proof.ids),
+        groups=len(proof.size),
+    )
 
 
 def encode_people(ids: pl.Series) -> bytes:
@@ -112,11 +138,16 @@ def encode_groups(
 
 
 def encode_values(group: NDArray[Any], value: pl.Series, count: NDArray[np.int64]) -> bytes:
-    """What groups hold, in any order."""
+    """What groups hold, in any order; values are text, or an Enum with its names in order."""
+    kind = value.dtype if isinstance(value.dtype, pl.Enum) else pl.Enum(value.unique().sort())
     values = pl.DataFrame(
-        {"group": group, "value": value, "count": count},
+        {"group": group, "value": value.cast(kind), "count": count},
         schema_overrides={"group": pl.UInt32, "count": pl.UInt32},
-    ).sort("group", "value")
+    )
+    code = values["value"].to_physical().to_numpy().astype(np.uint64)
+    place = values["group"].to_numpy().astype(np.uint64) << np.uint64(32) | code
+    if not (place[1:] > place[:-1]).all():
+        values = values.sort("group", "value")
     return _encode(values.to_dict(), {"group": "DELTA_BINARY_PACKED"})
 
 

@@ -12,7 +12,13 @@ import polars as pl
 from serigraph.errors import AlreadyPublished, ImpossibleState, SerigraphError, StorageError
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.layout import Layout
-from serigraph.ledger.parts import check_id_type, encode_parts, id_type_of, read_people
+from serigraph.ledger.parts import (
+    EncodedParts,
+    check_id_type,
+    encode_parts,
+    id_type_of,
+    read_people,
+)
 from serigraph.ledger.recovery import (
     Comparing,
     check_parts,
@@ -34,7 +40,6 @@ from serigraph.ledger.release import (
 )
 from serigraph.ledger.storage import (
     FileDigest,
-    digest_of,
     digest_tree,
     storage_errors,
     sync,
@@ -86,27 +91,31 @@ class Writer:
             )
         check_id_type(ids, self.releases)
 
-    def commit(self, proof: Proof, draft: ReleaseDraft) -> ReleaseRecord:
+    def encode(self, proof: Proof) -> EncodedParts:
+        """What ``commit`` will write of a proof; it can be made while public files are written."""
+        return encode_parts(proof, read_people(self._layout, self.releases))
+
+    def commit(self, proof: Proof | EncodedParts, draft: ReleaseDraft) -> ReleaseRecord:
         """Make the release exist, then public: its parts, its row, its files in ``staging``.
 
         If this fails before the commit nothing has changed. After it the release stays: a file
         that cannot be moved to its place now is moved by the next command.
         """
         self.ensure_new(draft.label, draft.table_digest, proof.ids)
-        contents, newcomers = encode_parts(proof, read_people(self._layout, self.releases))
+        encoded = proof if isinstance(proof, EncodedParts) else self.encode(proof)
 
         def write(folder: Path) -> None:
-            for name, content in contents.items():
+            for name, content in encoded.contents.items():
                 write_durably(folder / name, content)
 
         return self._commit(
             draft,
             write,
-            parts=tuple(FileDigest(name, digest_of(c)) for name, c in contents.items()),
-            id_type=id_type_of(proof.ids),
-            newcomers=newcomers,
-            members=len(proof.ids),
-            groups=len(proof.size),
+            parts=encoded.digests,
+            id_type=id_type_of(encoded.ids),
+            newcomers=encoded.newcomers,
+            members=encoded.members,
+            groups=encoded.groups,
         )
 
     def commit_written(self, written: WrittenParts, draft: ReleaseDraft) -> ReleaseRecord:

@@ -2,7 +2,7 @@
 
 from serigraph.population.domain import Domain, Kind
 from serigraph.population.history import Exposures, History
-from serigraph.population.ordering import order_by
+from serigraph.population.ordering import order_by, order_by_keys, ranked
 from serigraph.population.people import CodedValues, Population, ProtectedValue
 from serigraph.population.proof import Proof
 from serigraph.population.taxonomy import Taxonomy
@@ -18,4 +18,6 @@ __all__ = [
     "ProtectedValue",
     "Taxonomy",
     "order_by",
+    "order_by_keys",
+    "ranked",
 ]

@@ -1,17 +1,22 @@
-"""Sorting by numbers that are small: of groups, or of people."""
+"""Sorting by numbers that are small: of groups, or of people.
+
+A number and its place in one word are sorted several times as fast as places by their numbers.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 _HALF = np.uint64(32)
+_WORD = 64
+_SPREAD = 4  # integers in the range of some numbers, for each of them
 
 
 def order_by(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
     """The places of numbers in 0..2^32-1 in ascending order, equal ones as they come.
-
-    A number and its place in one word are sorted several times as fast as places by their numbers.
 
     >>> order_by(np.array([3, 1, 3, 0])).tolist()
     [3, 1, 0, 2]
@@ -20,3 +25,63 @@ def order_by(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
     together |= np.arange(len(numbers), dtype=np.uint64)
     together.sort()
     return (together & np.uint64(2**32 - 1)).astype(np.int64)
+
+
+def order_by_keys(
+    keys: NDArray[np.uint64], numbers: NDArray[np.integer] | None = None
+) -> NDArray[np.int64]:
+    """The places of keys in ascending order; of numbers in 0..2^31-1, if there are any, and then
+    of the keys of equal ones.
+
+    >>> keys = np.array([7, 5, 2**63, 6], dtype=np.uint64)
+    >>> order_by_keys(keys).tolist(), order_by_keys(keys, np.array([1, 0, 0, 1])).tolist()
+    ([1, 3, 0, 2], [1, 2, 3, 0])
+    """
+    for_place = max(len(keys) - 1, 0).bit_length()
+    for_number = 0 if numbers is None else int(numbers.max(initial=0)).bit_length()
+    together = keys >> np.uint64(for_number)
+    if numbers is not None and for_number:
+        together |= numbers.astype(np.uint64) << np.uint64(_WORD - for_number)
+    together &= np.uint64(2**_WORD - 2**for_place)
+    together |= np.arange(len(keys), dtype=np.uint64)
+    together.sort()
+    order = (together & np.uint64(2**for_place - 1)).astype(np.int64)
+    # Keys that begin alike are told apart by the bits that had to make room for the place.
+    alike = np.flatnonzero((together[1:] ^ together[:-1]) < 2**for_place)
+    if len(alike):
+        unsettled = np.union1d(alike, alike + 1)
+        run = np.cumsum(~np.isin(unsettled - 1, alike))
+        places = order[unsettled]
+        order[unsettled] = places[np.lexsort((keys[places], run))]
+    return order
+
+
+def ranked(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """The different ones of some numbers, ascending, and the place of each number among them.
+
+    >>> [array.tolist() for array in ranked(np.array([30, 10, 30, 20]))]
+    [[10, 20, 30], [2, 0, 2, 1]]
+    """
+    if numbers.dtype.kind == "i" and len(numbers):
+        low = numbers.min()
+        spread = int(numbers.max()) - int(low)
+        for_place = len(numbers).bit_length()
+        if spread <= _SPREAD * len(numbers):
+            # Integers close together are looked up, which takes a fraction of the time of a sort.
+            offset = numbers - low
+            is_there = np.zeros(spread + 1, dtype=np.bool_)
+            is_there[offset] = True
+            rank = np.cumsum(is_there, dtype=np.int32)[offset] - np.int32(1)
+            return np.flatnonzero(is_there) + low, rank
+        if spread.bit_length() + for_place <= _WORD:
+            together = (numbers - low).astype(np.uint64) << np.uint64(for_place)
+            together |= np.arange(len(numbers), dtype=np.uint64)
+            together.sort()
+            order = (together & np.uint64(2**for_place - 1)).astype(np.int64)
+            ascending = (together >> np.uint64(for_place)).astype(np.int64)
+            is_first = np.append(True, ascending[1:] != ascending[:-1])
+            rank = np.empty(len(numbers), dtype=np.int32)
+            rank[order] = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
+            return ascending[is_first] + low, rank
+    different, rank = np.unique(numbers, return_inverse=True)
+    return different, rank.astype(np.int32)

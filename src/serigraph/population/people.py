@@ -40,11 +40,15 @@ class CodedValues:
     @staticmethod
     def of(value_sets: pl.Series) -> CodedValues:
         """Take lists apart, one for each person: of text, or of an Enum with its names in order."""
-        lengths = value_sets.list.len()
-        flat = value_sets.filter(lengths > 0).explode()
+        lengths = value_sets.list.len().fill_null(0)
+        has_value = lengths > 0
+        flat = (value_sets if has_value.all() else value_sets.filter(has_value)).explode()
+        person = np.arange(len(value_sets))
+        if len(flat) != len(value_sets) or not has_value.all():
+            person = np.repeat(person, lengths.to_numpy())
         kind = flat.dtype if isinstance(flat.dtype, pl.Enum) else pl.Enum(flat.unique().sort())
         return CodedValues(
-            person=np.repeat(np.arange(len(value_sets)), lengths.fill_null(0).to_numpy()),
+            person=person,
             code=flat.cast(kind).to_physical().to_numpy().astype(np.uint32),
             names=kind.categories,
         )

@@ -12,7 +12,6 @@ from typing import Any
 
 import polars as pl
 
-from serigraph.engines import Progress
 from serigraph.engines.spark.cells import REGISTRY, TABLE
 from serigraph.engines.spark.digests import comparing_on
 from serigraph.engines.spark.failures import cluster_errors
@@ -29,11 +28,11 @@ from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, VALUES
 from serigraph.policy import Policy
 from serigraph.privacy.strategies import OptimalSchedule
+from serigraph.progress import Progress
 from serigraph.publishing.files import write_tables
 from serigraph.publishing.published import Published, TablesOnDisk
 from serigraph.publishing.terms import (
     advice,
-    as_published,
     default_label,
     draft_of,
     known_choice,
@@ -50,16 +49,12 @@ _PATIENCE = 90.0  # seconds for the executors of somebody else's session to answ
 class _WritePublic:
     """Writes the tables of one partition, in the formats that the policy asks for."""
 
-    policy: Policy
+    formats: tuple[str, ...]
 
     def __call__(self, folder: Path, own: str, tables: dict[str, pl.DataFrame]) -> list[Path]:
-        named = {
-            f"{own}-{name}": table for name, table in as_published(tables, self.policy).items()
-        }
-        write_tables(folder, named, self.policy.output.files)
-        return [
-            folder / f"{name}.{ending}" for name in named for ending in self.policy.output.files
-        ]
+        named = {f"{own}-{name}": table for name, table in tables.items()}
+        write_tables(folder, named, self.formats)
+        return [folder / f"{name}.{ending}" for name in named for ending in self.formats]
 
 
 def publish_on_spark(
@@ -108,7 +103,7 @@ def publish_on_spark(
             partition_people=partition_people or PARTITION_PEOPLE,
             kept=kept,
             measure=measure,
-            write=_WritePublic(policy),
+            write=_WritePublic(tuple(policy.output.files)),
         )
         progress("preparing")
         people = everybody(

@@ -15,6 +15,7 @@ STAGES = (
     "reading",
     "preparing",
     "recalling",
+    "ordering",
     "forming groups",
     "verifying",
     "recoding",

@@ -10,8 +10,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from serigraph.engines import Plan
 from serigraph.errors import PolicyError
 from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series
@@ -50,16 +48,6 @@ def known_choice(releases: tuple[ReleaseRecord, ...]) -> ProtectedChoice | None:
     return ProtectedChoice.from_json(releases[-1].protected_json) if releases else None
 
 
-def as_published(tables: dict[str, pl.DataFrame], policy: Policy) -> dict[str, pl.DataFrame]:
-    """Where the policy says that a person has one value, a cell holds that value and not a set."""
-    if policy.output.form == "generalised" and policy.sensitive.form == "single":
-        column = policy.sensitive.column
-        return {
-            name: table.with_columns(pl.col(column).list.first()) for name, table in tables.items()
-        }
-    return tables
-
-
 def plan_of(policy: Policy, strategy: Strategy, label: str, allow_suppression: bool) -> Plan:
     """What the engine is asked for."""
     return Plan(
@@ -71,6 +59,7 @@ def plan_of(policy: Policy, strategy: Strategy, label: str, allow_suppression: b
         is_presence_known=policy.guarantee.adversary == "presence known",
         allows_suppression=allow_suppression,
         sensitive=policy.sensitive.column,
+        has_one_value=policy.sensitive.form == "single",
     )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.population import Population, order_by
+from serigraph.population import Population
+from serigraph.recoding import kernels
+from serigraph.threads import side_by_side
 
 
 def extents(
@@ -13,17 +15,13 @@ def extents(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The smallest and the largest code of each group in each column: [group, column]."""
     columns = len(population.domains)
-    low = np.full((groups, columns), np.iinfo(np.int32).max, dtype=np.int32)
-    high = np.full((groups, columns), -1, dtype=np.int32)
-    if len(group):
-        order = order_by(group)
-        begins = np.flatnonzero(np.diff(group[order], prepend=-1))
-        which = group[order[begins]]
-        for column in range(columns):
-            codes = population.codes[column][order]
-            low[which, column] = np.minimum.reduceat(codes, begins)
-            high[which, column] = np.maximum.reduceat(codes, begins)
-    return low, high
+    low = np.full((columns, groups), np.iinfo(np.int32).max, dtype=np.int32)
+    high = np.full((columns, groups), -1, dtype=np.int32)
+    side_by_side(
+        lambda column: kernels.extend(population.codes[column], group, low[column], high[column]),
+        range(columns),
+    )
+    return low.T, high.T
 
 
 def normalised_widths(
@@ -37,10 +35,11 @@ def normalised_widths(
         return np.zeros(len(population.domains))
     low, high = extents(population, group, groups)
     people = np.bincount(group, minlength=groups)
-    taken = people > 0
-    losses = []
-    for column, domain in enumerate(population.domains):
-        at = domain.positions()
+    taken = slice(None) if people.all() else people > 0
+
+    def loss(column: int) -> float:
+        at = population.domains[column].positions()
         width = np.minimum(at[high[taken, column]] - at[low[taken, column]], 1.0)
-        losses.append(float((width * people[taken]).sum() / people.sum()))
-    return np.array(losses)
+        return float((width * people[taken]).sum() / population.size)
+
+    return np.array(side_by_side(loss, range(len(population.domains))))

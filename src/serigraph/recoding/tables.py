@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.population import CodedValues, Population, order_by
+from serigraph.population import CodedValues, Domain, Population, order_by_keys
 from serigraph.randomness import Randomness, shuffled
 from serigraph.recoding.labels import region_labels, widened_to_nodes
 from serigraph.recoding.loss import extents
+from serigraph.threads import side_by_side
 
 GROUP, VALUE, COUNT = "group", "value", "count"
 
@@ -21,10 +24,13 @@ def generalised(
     high: NDArray[np.int32],
     sensitive: str,
     randomness: Randomness,
+    *,
+    has_one_value: bool = False,
 ) -> dict[str, pl.DataFrame]:
     """One row for each present person: the region of its group, and its own values.
 
-    Rows come in random order. Absent members widen regions but are no rows.
+    Rows come in random order. Absent members widen regions but are no rows. Where a person has one
+    value, a cell holds that value and not a set.
     """
     inner_low, inner_high = extents(population, group, len(low))
     rows = np.flatnonzero(population.present)
@@ -33,13 +39,23 @@ def generalised(
     place = np.empty(len(low), dtype=np.int64)
     place[shown] = np.arange(len(shown))
     of_row = place[group[rows]]
-    columns: dict[str, pl.Series] = {}
-    for number, domain in enumerate(population.domains):
+
+    def regions(number: int) -> pl.Series:
+        domain = population.domains[number]
         bounds = (each[shown, number] for each in (inner_low, inner_high, low, high))
         labels = region_labels(domain, *widened_to_nodes(domain, *bounds))
-        columns[domain.name] = labels.gather(of_row)
-    columns[sensitive] = population.values.gather(rows).cast(pl.List(pl.String))
-    return {"table": pl.DataFrame(columns)}
+        return labels.gather(of_row)
+
+    values = population.values.list.first() if has_one_value else population.values
+    kind = pl.String() if has_one_value else pl.List(pl.String)
+    return {
+        "table": pl.DataFrame(
+            [
+                *side_by_side(regions, range(len(population.domains))),
+                values.gather(rows).cast(kind).alias(sensitive),
+            ]
+        )
+    }
 
 
 def bucketised(
@@ -55,12 +71,21 @@ def bucketised(
     """
     shown = np.bincount(group[population.present], minlength=int(group.max()) + 1) > 0
     rows = np.flatnonzero(shown[group] & (population.present | shows_absent))
-    rows = rows[shuffled(len(rows), randomness)]
-    rows = rows[order_by(group[rows])]
-    members = {GROUP: pl.Series(GROUP, group[rows])}
-    for codes, domain in zip(population.codes, population.domains, strict=True):
-        members[domain.name] = domain.values.gather(codes[rows]).alias(domain.name)
-    return {"quasi_identifiers": pl.DataFrame(members), "sensitive": _held(population, group)}
+    rows = rows[order_by_keys(randomness.keys(len(rows)), group[rows])]
+    works = [
+        partial(_held, population, group),
+        *(
+            partial(_cells, domain, codes, rows)
+            for domain, codes in zip(population.domains, population.codes, strict=True)
+        ),
+    ]
+    held, *columns = side_by_side(lambda work: work(), works)
+    members = pl.concat([pl.DataFrame({GROUP: group[rows]}), *columns], how="horizontal")
+    return {"quasi_identifiers": members, "sensitive": held}
+
+
+def _cells(domain: Domain, codes: NDArray[np.int32], rows: NDArray[np.int64]) -> pl.DataFrame:
+    return domain.values.gather(codes[rows]).alias(domain.name).to_frame()
 
 
 def _held(population: Population, group: NDArray[np.int64]) -> pl.DataFrame:

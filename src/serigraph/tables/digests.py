@@ -40,7 +40,7 @@ def sum_of(records: NDArray[np.uint64]) -> int:
 def record_hashes(
     ids: pl.Series,
     quasi_identifiers: Mapping[str, tuple[NDArray[np.uint64], NDArray[np.int32]]],
-    values: pl.Series,
+    values: CodedValues,
 ) -> NDArray[np.uint64]:
     """One number for each person: its id, its quasi-identifiers and its set of values.
 
@@ -49,9 +49,8 @@ def record_hashes(
     mixed = cell_hashes(ids)
     for _, (of_code, codes) in sorted(quasi_identifiers.items()):
         kernels.mix_column(mixed, of_code, codes)
-    lengths = values.list.len().fill_null(0).to_numpy().astype(np.int64)
-    coded = CodedValues.of(values)
-    kernels.mix_sets(mixed, cell_hashes(coded.names), coded.code.astype(np.int64), lengths)
+    lengths = np.bincount(values.person, minlength=len(mixed))
+    kernels.mix_sets(mixed, cell_hashes(values.names), values.code, lengths)
     return mixed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from serigraph.policy import Policy
-from serigraph.tables.cells import read_text, whole_where_possible
+from serigraph.tables.cells import plain_integers, read_text, whole_where_possible
 from serigraph.tables.rows import counted, rows_where
 
 _WHOLE_NUMBER = r"^(?:0|-?[1-9]\d{0,18})$"
@@ -19,12 +19,11 @@ def read_ids(
     Unless the policy names the type, ids are integers if all of them are written as integers are;
     one leading zero or letter, in either, makes all of them text.
     """
-    plainly = policy.person.type != "text" and not policy.reading.null_values
-    if plainly and all(
-        column.dtype.is_integer() and column.dtype != pl.UInt64 and not column.null_count()
-        for column in columns.values()
-    ):
-        return {source: column.cast(pl.Int64) for source, column in columns.items()}, []
+    if policy.person.type != "text":
+        plain = {source: _plain_ids(column, policy) for source, column in columns.items()}
+        known = {source: ids for source, ids in plain.items() if ids is not None}
+        if len(known) == len(columns):
+            return known, []
     problems: list[str] = []
     texts: dict[str, pl.Series] = {}
     for source, column in columns.items():
@@ -63,6 +62,20 @@ def read_ids(
             "type in the section [person] of the policy"
         )
     return texts, problems
+
+
+def _plain_ids(column: pl.Series, policy: Policy) -> pl.Series | None:
+    """The ids, if all of them are integers and written as integers are, without a look at each."""
+    if column.null_count() or policy.reading.null_values:
+        return None
+    if column.dtype.is_integer() and column.dtype != pl.UInt64:
+        return column.cast(pl.Int64)
+    whole = plain_integers(column, policy.reading)
+    if whole is None:
+        return None
+    begins = column.str.starts_with
+    is_odd = begins("+") | begins("-0") | (begins("0") & (column.str.len_bytes() > 1))
+    return None if is_odd.any() else whole
 
 
 def id_text(column: pl.Series, policy: Policy) -> tuple[pl.Series, list[str]]:

@@ -7,6 +7,7 @@ import polars as pl
 from serigraph.policy import Policy
 from serigraph.tables.cells import Read, read_dates, read_numbers, read_text
 from serigraph.tables.rows import counted, rows_where
+from serigraph.threads import side_by_side
 
 ID = "id"  # in the frames below; the quasi-identifiers are named q0, q1, ... in policy order
 
@@ -29,10 +30,9 @@ def read_quasi_identifiers(
     """The quasi-identifiers that the frame has, each as its kind, and what is wrong with them."""
     columns: dict[str, pl.Series] = {}
     problems: list[str] = []
-    for name, described in policy.quasi_identifiers.items():
-        if name not in frame.columns:
-            continue
-        column, wrong = _read(frame[name], described.kind, policy)
+    found = {name: each for name, each in policy.quasi_identifiers.items() if name in frame.columns}
+    read = side_by_side(lambda name: _read(frame[name], found[name].kind, policy), found)
+    for name, (column, wrong) in zip(found, read, strict=True):
         missing = column.null_count()
         if policy.missing.quasi_identifiers == "error" and missing and not wrong:
             verb = "is" if missing == 1 else "are"

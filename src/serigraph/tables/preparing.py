@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from serigraph.errors import InputRefused, TableError, TaxonomyError
 from serigraph.policy import Policy
-from serigraph.population import Population, Taxonomy
+from serigraph.population import CodedValues, Population, Taxonomy
+from serigraph.progress import Progress, silently
 from serigraph.tables.digests import cell_hashes, digest_of, record_hashes, sum_of
 from serigraph.tables.domains import coded
 from serigraph.tables.identifiers import read_ids
 from serigraph.tables.people import (
     ID,
-    column_name,
     contradicting_rows,
     missing_columns,
     one_row_a_person,
@@ -26,9 +27,9 @@ from serigraph.tables.protection import ProtectedChoice, choose, holders_of, hol
 from serigraph.tables.rows import counted, rows_where
 from serigraph.tables.taxonomies import covering, read_taxonomy
 from serigraph.tables.values import read_values, value_sets
+from serigraph.threads import side_by_side
 
 _TABLE, _REGISTRY = "the table", "the registry"
-_VALUES, _PRESENT = "values", "present"
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class _Read:
     ids: dict[str, pl.Series]
     quasi_identifiers: dict[str, dict[str, pl.Series]]
     taxonomies: dict[str, Taxonomy]
-    values: pl.DataFrame
+    values: pl.DataFrame  # as ``read_values`` gives them, and each text once
 
 
 def prepare(
@@ -56,6 +57,7 @@ def prepare(
     policy: Policy,
     registry: pl.DataFrame | None = None,
     known_protected: ProtectedChoice | None = None,
+    progress: Progress = silently,
 ) -> Prepared:
     """The population of a release: everybody in the table and in the registry.
 
@@ -66,42 +68,51 @@ def prepare(
     """
     frames = {_TABLE: table} | ({} if registry is None else {_REGISTRY: registry})
     read = _read(frames, policy)
+    progress("preparing", 1, 4)
     people = one_row_a_person(read.ids[_TABLE], read.quasi_identifiers[_TABLE])
     person_of_row = _places(read.ids[_TABLE], people[ID])
-    values = read.values["value"]
-    values = values.cast(pl.Enum(values.unique().sort()))
-    sets = value_sets(people.height, person_of_row.gather(read.values["row"]), values)
-    people = people.with_columns(sets.alias(_VALUES), pl.lit(True).alias(_PRESENT))
-    everybody, outside, differing = people, 0, 0
+    sets = value_sets(people.height, person_of_row.gather(read.values["row"]), read.values["value"])
+    values = CodedValues.of(sets)
+    listed = None
     if registry is not None:
         listed = one_row_a_person(read.ids[_REGISTRY], read.quasi_identifiers[_REGISTRY])
-        everybody, outside, differing = _with_registry(people, listed)
-    choice = known_protected or choose(policy, holders_of(sets))
-    held = holdings(policy, choice, everybody[_VALUES])
-    coding = [
-        coded(everybody[column_name(i)].alias(name), described.kind, read.taxonomies.get(name))
-        for i, (name, described) in enumerate(policy.quasi_identifiers.items())
-    ]
-    present = everybody[_PRESENT].to_numpy().astype(np.bool_)
-    records = record_hashes(
-        people[ID],
-        {domain.name: (cell_hashes(domain.values), codes[present]) for domain, codes in coding},
-        people[_VALUES],
+    everybody = _everybody(people, listed)
+    progress("preparing", 2, 4)
+    size, place = len(everybody.ids), everybody.place
+    coding = side_by_side(
+        lambda column: coded(*column),
+        [
+            (column.alias(name), described.kind, read.taxonomies.get(name))
+            for column, (name, described) in zip(
+                everybody.columns, policy.quasi_identifiers.items(), strict=True
+            )
+        ],
     )
+    progress("preparing", 3, 4)
+    choice = known_protected or choose(policy, holders_of(values))
+    held = holdings(policy, choice, replace(values, person=place[values.person]), size)
+    of_table = {
+        domain.name: (cell_hashes(domain.values), codes if size == len(place) else codes[place])
+        for domain, codes in coding
+    }
+    records = record_hashes(people[ID], of_table, values)
+    present = np.zeros(size, dtype=np.bool_)
+    present[place] = True
     population = Population(
-        ids=everybody[ID],
+        ids=everybody.ids,
         present=present,
         domains=tuple(domain for domain, _ in coding),
         codes=np.stack([codes for _, codes in coding]),
         protected=held.protected,
         held_start=held.start,
         held=held.held,
-        values=everybody[_VALUES],
+        values=_scattered(sets, place, size),
         digest=digest_of(policy.quasi_identifiers, people.height, sum_of(records)),
-        outside_registry=outside,
+        outside_registry=everybody.outside,
     )
     held_now = frozenset(value.name for value in population.protected)
-    return Prepared(population, choice, differing, notes_on(policy, choice, held_now))
+    notes = notes_on(policy, choice, held_now)
+    return Prepared(population, choice, everybody.differing, notes)
 
 
 def _read(frames: dict[str, pl.DataFrame], policy: Policy) -> _Read:
@@ -129,7 +140,9 @@ def _read(frames: dict[str, pl.DataFrame], policy: Policy) -> _Read:
     if policy.sensitive.column in frames[_TABLE].columns:
         values, wrong = read_values(frames[_TABLE][policy.sensitive.column], policy)
         problems += [f"{_TABLE}: {each}" for each in wrong]
-        problems += classes_named_as_values(policy, values["value"])
+        texts = values["value"].unique().sort()
+        values = values.with_columns(pl.col("value").cast(pl.Enum(texts)))
+        problems += classes_named_as_values(policy, texts)
     taxonomies, uncovered = taxonomies_of(policy, quasi_identifiers)
     if problems or uncovered:
         raise refusal_of(problems, uncovered)
@@ -194,20 +207,59 @@ def classes_named_as_values(policy: Policy, values: pl.Series) -> list[str]:
     ]
 
 
-def _with_registry(people: pl.DataFrame, listed: pl.DataFrame) -> tuple[pl.DataFrame, int, int]:
-    """Everybody, ascending by id; how many the registry lacks; how many it describes otherwise."""
-    columns = [name for name in listed.columns if name != ID]
-    both = people.join(listed, on=ID, how="inner", suffix="_listed")
-    differing = both.select(
-        pl.any_horizontal(
-            pl.col(name).ne_missing(pl.col(f"{name}_listed")) for name in columns
-        ).sum()
-    ).item()
-    absent = listed.join(people, on=ID, how="anti").with_columns(
-        pl.lit(None, dtype=people.schema[_VALUES]).alias(_VALUES), pl.lit(False).alias(_PRESENT)
+@dataclass(frozen=True)
+class _Everybody:
+    """The people of the table and of the registry, ascending by id."""
+
+    ids: pl.Series
+    columns: list[pl.Series]  # the quasi-identifiers, in the order of the policy
+    place: NDArray[np.int64]  # where the people of the table are
+    outside: int  # people that the registry lacks
+    differing: int  # people that it describes otherwise
+
+
+def _everybody(people: pl.DataFrame, listed: pl.DataFrame | None) -> _Everybody:
+    """Put the people of the table into the registry, at the places that their ids have there."""
+    ids, *columns = people.get_columns()
+    if listed is None:
+        return _Everybody(ids, columns, np.arange(len(ids)), 0, 0)
+    listed_ids, *listed_columns = listed.get_columns()
+    found = listed_ids.search_sorted(ids).to_numpy().astype(np.int64)
+    nearest = listed_ids.gather(np.minimum(found, len(listed_ids) - 1))
+    is_new = (nearest != ids).to_numpy()
+    new, known = np.flatnonzero(is_new), np.flatnonzero(~is_new)
+    # Whoever the registry lacks comes before the first larger id, behind others that do so.
+    place = found + np.cumsum(is_new) - is_new
+    source = np.insert(
+        np.arange(len(listed_ids)), found[new], len(listed_ids) + np.arange(len(new))
     )
-    everybody = pl.concat([people, absent.select(people.columns)], how="vertical_relaxed").sort(ID)
-    return everybody, people.height - both.height, int(differing)
+
+    def with_new(other: pl.Series, own: pl.Series) -> pl.Series:
+        return pl.concat([other, own.gather(new)]).gather(source) if len(new) else other.clone()
+
+    def together(columns: tuple[pl.Series, pl.Series]) -> tuple[pl.Series, pl.Series]:
+        own, other = columns
+        if own.dtype != other.dtype:  # numbers, and only one of them has decimals
+            own, other = own.cast(pl.Float64), other.cast(pl.Float64)
+        differs = own.gather(known).ne_missing(other.gather(found[known]))
+        return with_new(other, own).scatter(place, own), differs
+
+    merged = side_by_side(together, zip(columns, listed_columns, strict=True))
+    return _Everybody(
+        ids=with_new(listed_ids, ids),
+        columns=[column for column, _ in merged],
+        place=place,
+        outside=len(new),
+        differing=int(np.logical_or.reduce([differs.to_numpy() for _, differs in merged]).sum()),
+    )
+
+
+def _scattered(sets: pl.Series, place: NDArray[np.int64], size: int) -> pl.Series:
+    """The sets of the people at these places among so many; null for all others."""
+    if len(place) == size:
+        return sets
+    number = pl.repeat(None, size, dtype=pl.UInt32, eager=True)
+    return sets.gather(number.scatter(place, np.arange(len(place), dtype=np.uint32)))
 
 
 def _places(ids: pl.Series, people: pl.Series) -> pl.Series:

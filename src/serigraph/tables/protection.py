@@ -52,10 +52,10 @@ class ProtectedChoice:
         return ProtectedChoice(stored["rule"], tuple(stored["values"]))
 
 
-def holders_of(value_sets: pl.Series) -> pl.DataFrame:
+def holders_of(values: CodedValues) -> pl.DataFrame:
     """Every ``value`` that somebody has, and how many ``people`` have it."""
-    held = value_sets.filter(value_sets.list.len() > 0).explode()
-    return pl.DataFrame({"value": held}).group_by("value").len("people")
+    people = np.bincount(values.code, minlength=len(values.names))
+    return pl.DataFrame({"value": values.names, "people": people}).filter(pl.col("people") > 0)
 
 
 def choose(policy: Policy, people: pl.DataFrame) -> ProtectedChoice:
@@ -107,19 +107,13 @@ def protection_of(policy: Policy, choice: ProtectedChoice, held: pl.Series) -> P
     )
 
 
-def holdings(policy: Policy, choice: ProtectedChoice, value_sets: pl.Series) -> Holdings:
-    """Who holds which protected value or class, from the value set of each person. Where the sets
-    are of an Enum, somebody holds each of its categories."""
-    values = CodedValues.of(value_sets)
-    return _held(protection_of(policy, choice, values.names), values, len(value_sets))
+def holdings(policy: Policy, choice: ProtectedChoice, values: CodedValues, people: int) -> Holdings:
+    """Who of so many people holds which protected value or class; each of the names is held."""
+    return holdings_under(protection_of(policy, choice, values.names), values, people)
 
 
-def holdings_under(protection: Protection, value_sets: pl.Series) -> Holdings:
-    """Who holds which of given protected values and classes."""
-    return _held(protection, CodedValues.of(value_sets), len(value_sets))
-
-
-def _held(protection: Protection, values: CodedValues, people: int) -> Holdings:
+def holdings_under(protection: Protection, values: CodedValues, people: int) -> Holdings:
+    """Who of so many people holds which of given protected values and classes."""
     distinct = values.names
     counted_as = protection.counted_as.filter(pl.col("value").is_in(distinct.implode()))
     names = pl.Series([value.name for value in protection.protected], dtype=pl.String)
@@ -130,7 +124,9 @@ def _held(protection: Protection, values: CodedValues, people: int) -> Holdings:
     stands_for = np.full(len(distinct), -1, dtype=np.int32)
     stands_for[value_code[itself]] = name_code[itself]
     index = stands_for[values.code]
-    held_by, held = values.person[index >= 0], index[index >= 0]
+    held_by, held = values.person, index
+    if not (index >= 0).all():
+        held_by, held = values.person[index >= 0], index[index >= 0]
     if not itself.all():
         extra = [
             np.stack(
@@ -140,13 +136,9 @@ def _held(protection: Protection, values: CodedValues, people: int) -> Holdings:
         ]
         pairs = np.concatenate([np.stack([held_by, held]), *extra], axis=1)
         held_by, held = np.unique(pairs, axis=1)
-    return Holdings(
-        protected=protection.protected,
-        start=np.concatenate([[0], np.cumsum(np.bincount(held_by, minlength=people))]).astype(
-            np.int64
-        ),
-        held=held.astype(np.int32),
-    )
+    start = np.zeros(people + 1, dtype=np.int64)
+    np.cumsum(np.bincount(held_by, minlength=people), out=start[1:])
+    return Holdings(protection.protected, start, held.astype(np.int32))
 
 
 def _counted_as(policy: Policy, choice: ProtectedChoice, held: pl.Series) -> pl.DataFrame:

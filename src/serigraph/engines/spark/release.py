@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from serigraph.engines.feasibility import Counts, Losses, excess_holders, losses, refusal
 from serigraph.engines.local import demand_of
-from serigraph.engines.plan import Plan, Progress
+from serigraph.engines.plan import Plan
 from serigraph.engines.spark.failures import cluster_errors
 from serigraph.engines.spark.keeping import Kept
 from serigraph.engines.spark.ledger_frames import LedgerFrames
@@ -46,6 +46,7 @@ from serigraph.engines.spark.tasks import (
 from serigraph.engines.spark.versions import of_this_version
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.ledger import ReleaseRecord
+from serigraph.progress import Progress
 from serigraph.randomness import SystemRandomness
 from serigraph.tables.digests import digest_of
 from serigraph.tables.people import column_name
@@ -135,6 +136,7 @@ def make_release_on_spark(
     joined = with_past(people, setting.ledger, setting.releases)
     kept = setting.kept
     placed = kept.keep(joined.mapInArrow(of_this_version(place), _placed_schema(joined)))
+    progress("ordering")
     with cluster_errors("placing the people"):
         census, counts, total = _counted(placed, tree, everybody, plan)
     kept.let_go(everybody.merged)

@@ -44,7 +44,7 @@ from serigraph.ledger.parts import (
     encode_values,
 )
 from serigraph.ledger.storage import digest_of, sync, write_durably
-from serigraph.population import Domain, History, Population
+from serigraph.population import CodedValues, Domain, History, Population
 from serigraph.randomness import SystemRandomness
 from serigraph.recoding.tables import GROUP
 from serigraph.tables.digests import cell_hashes, record_hashes
@@ -83,15 +83,16 @@ class Place:
             if people.is_empty():
                 continue
             codes = codes_of(people, len(self.domains))
+            values = CodedValues.of(people["values"])
             records = record_hashes(
                 people["id"],
                 {
                     domain.name: (hashes[domain.name], column)
                     for domain, column in zip(self.domains, codes, strict=True)
                 },
-                people["values"],
+                values,
             )
-            held = holdings_under(self.protection, people["values"])
+            held = holdings_under(self.protection, values, people.height)
             placed = people.with_columns(
                 pl.Series("leaf", self.tree.leaf_of(self.domains, codes), dtype=pl.Int32),
                 pl.Series("record", records.view(np.int64)),

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from serigraph.engines import Engine, Progress, make_release, silently
+from serigraph.engines import Engine, make_release
 from serigraph.engines.compiling import compile_ahead
 from serigraph.engines.spark.sources import is_spark_frame
 from serigraph.ledger import Series, storage_errors
+from serigraph.progress import Progress, silently
 from serigraph.publishing.files import write_tables
 from serigraph.publishing.published import Published
 from serigraph.publishing.standing import links_so_far
 from serigraph.publishing.terms import (
     advice,
-    as_published,
     default_label,
     draft_of,
     known_choice,
@@ -90,7 +91,7 @@ def publish(
     compile_ahead()
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     chance = randomness or SystemRandomness()
-    with opened.writing(wait) as writer:
+    with opened.writing(wait) as writer, ThreadPoolExecutor(1) as meanwhile:
         policy = policy_in_force(opened, writer.releases)
         named = label or default_label(table, len(writer.releases) + 1)
         progress("reading")
@@ -100,7 +101,7 @@ def publish(
             None if registry is None else read_table(registry, policy.reading.for_registry())
         )
         progress("preparing")
-        prepared = prepare(rows, policy, everybody, known_choice(writer.releases))
+        prepared = prepare(rows, policy, everybody, known_choice(writer.releases), progress)
         del rows, everybody  # a large part of the memory
         population = prepared.population
         writer.ensure_new(named, population.digest, population.ids)
@@ -110,8 +111,8 @@ def publish(
         plan = plan_of(policy, strategy, named, allow_suppression)
         made = make_release(population, history, plan, chance, progress)
         progress("writing")
-        tables = as_published(made.tables, policy)
-        write_tables(writer.staging, tables, policy.output.files)
+        encoded = meanwhile.submit(writer.encode, made.proof)
+        write_tables(writer.staging, made.tables, policy.output.files, progress)
         at = published_at or datetime.now(UTC)
         summary = summary_of(
             made.figures(),
@@ -138,7 +139,7 @@ def publish(
         del history  # likewise
         progress("committing")
         record = writer.commit(
-            made.proof,
+            encoded.result(),
             draft_of(
                 policy, strategy, prepared.protected_choice, named, at, population.digest, summary
             ),
@@ -146,6 +147,6 @@ def publish(
     return Published(
         record,
         opened.path / "releases" / record.label,
-        tables,
+        made.tables,
         (*prepared.notes, *advice(made.widths, policy)),
     )

@@ -1,0 +1,20 @@
+"""Packages that import what they offer when it is first asked for: commands start at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def on_demand(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a package. ``places`` has for each name the module that it is from,
+    and after a colon the name that it has there, if that is another."""
+
+    def find(name: str) -> Any:
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, _, other = places[name].partition(":")
+        return getattr(import_module(module), other or name)
+
+    return find

@@ -1,0 +1,32 @@
+"""Work that threads share: Polars, Arrow, NumPy and kernels let go of the interpreter's lock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+def threads() -> int:
+    """How many threads can work at the same time."""
+    return os.cpu_count() or 1
+
+
+def side_by_side(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
+    """The result for each item, in the order of the items."""
+    with ThreadPoolExecutor(threads()) as pool:
+        return list(pool.map(work, items))
+
+
+def slices(length: int) -> list[slice]:
+    """A range cut into parts that threads can share.
+
+    >>> [part.stop for part in slices(0)]
+    [0]
+    """
+    step = max(-(-length // threads()), 1)
+    return [slice(begin, min(begin + step, length)) for begin in range(0, max(length, 1), step)]
