@@ -1,7 +1,24 @@
 """Engines: the same algorithm on one machine or on many."""
 
-from serigraph.engines.exporting import export
-from serigraph.engines.local import make_release
-from serigraph.engines.plan import Engine, Form, Made, Plan
+from typing import TYPE_CHECKING
+
+from serigraph.on_demand import on_demand
+
+if TYPE_CHECKING:
+    from serigraph.engines.exporting import export
+    from serigraph.engines.local import make_release
+    from serigraph.engines.plan import Engine, Form, Made, Plan
+
+__getattr__ = on_demand(
+    __name__,
+    {
+        "Engine": "serigraph.engines.plan",
+        "Form": "serigraph.engines.plan",
+        "Made": "serigraph.engines.plan",
+        "Plan": "serigraph.engines.plan",
+        "export": "serigraph.engines.exporting",
+        "make_release": "serigraph.engines.local",
+    },
+)
 
 __all__ = ["Engine", "Form", "Made", "Plan", "export", "make_release"]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
 
-from serigraph.grouping import Method
 from serigraph.population import Population, Proof
 from serigraph.privacy.strategies import Strategy
+
+if TYPE_CHECKING:
+    from serigraph.grouping import Method
 
 Form = Literal["generalised", "bucketised"]
 Engine = Literal["local", "spark"]

@@ -14,14 +14,9 @@ def extents(
     population: Population, group: NDArray[np.int64], groups: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The smallest and the largest code of each group in each column: [group, column]."""
-    columns = len(population.domains)
-    low = np.full((columns, groups), np.iinfo(np.int32).max, dtype=np.int32)
-    high = np.full((columns, groups), -1, dtype=np.int32)
-    side_by_side(
-        lambda column: kernels.extend(population.codes[column], group, low[column], high[column]),
-        range(columns),
-    )
-    return low.T, high.T
+    found = side_by_side(lambda codes: _extent(codes, group, groups), population.codes)
+    low, high = zip(*found, strict=True)
+    return np.stack(low, axis=1), np.stack(high, axis=1)
 
 
 def normalised_widths(
@@ -33,13 +28,26 @@ def normalised_widths(
     """
     if population.size == 0:
         return np.zeros(len(population.domains))
-    low, high = extents(population, group, groups)
     people = np.bincount(group, minlength=groups)
-    taken = slice(None) if people.all() else people > 0
+    # Most of a registry may be people for themselves, who have no width.
+    several = people > 1
+    members = np.flatnonzero(several[group])
+    number = (np.cumsum(several) - 1)[group[members]]
 
     def loss(column: int) -> float:
         at = population.domains[column].positions()
-        width = np.minimum(at[high[taken, column]] - at[low[taken, column]], 1.0)
-        return float((width * people[taken]).sum() / population.size)
+        low, high = _extent(population.codes[column][members], number, int(several.sum()))
+        width = np.zeros(groups)
+        width[several] = np.minimum(at[high] - at[low], 1.0)
+        return float((width * people)[people > 0].sum() / population.size)
 
     return np.array(side_by_side(loss, range(len(population.domains))))
+
+
+def _extent(
+    codes: NDArray[np.int32], group: NDArray[np.int64], groups: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    low = np.full(groups, np.iinfo(np.int32).max, dtype=np.int32)
+    high = np.full(groups, -1, dtype=np.int32)
+    kernels.extend(codes, group, low, high)
+    return low, high

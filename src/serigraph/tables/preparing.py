@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from serigraph.errors import InputRefused, TableError, TaxonomyError
 from serigraph.policy import Policy
-from serigraph.population import CodedValues, Population, Taxonomy
+from serigraph.population import CodedValues, Domain, Population, Taxonomy
 from serigraph.progress import Progress, silently
 from serigraph.tables.digests import cell_hashes, digest_of, record_hashes, sum_of
 from serigraph.tables.domains import coded
@@ -79,21 +79,21 @@ def prepare(
     everybody = _everybody(people, listed)
     progress("preparing", 2, 4)
     size, place = len(everybody.ids), everybody.place
-    coding = side_by_side(
-        lambda column: coded(*column),
-        [
-            (column.alias(name), described.kind, read.taxonomies.get(name))
-            for column, (name, described) in zip(
-                everybody.columns, policy.quasi_identifiers.items(), strict=True
-            )
-        ],
-    )
+    codes = np.empty((len(everybody.columns), size), dtype=np.int32)
+
+    def code(number: int) -> Domain:
+        name, described = list(policy.quasi_identifiers.items())[number]
+        column = everybody.columns[number].alias(name)
+        domain, codes[number] = coded(column, described.kind, read.taxonomies.get(name))
+        return domain
+
+    domains = side_by_side(code, range(len(codes)))
     progress("preparing", 3, 4)
     choice = known_protected or choose(policy, holders_of(values))
     held = holdings(policy, choice, replace(values, person=place[values.person]), size)
     of_table = {
-        domain.name: (cell_hashes(domain.values), codes if size == len(place) else codes[place])
-        for domain, codes in coding
+        domain.name: (cell_hashes(domain.values), column if size == len(place) else column[place])
+        for domain, column in zip(domains, codes, strict=True)
     }
     records = record_hashes(people[ID], of_table, values)
     present = np.zeros(size, dtype=np.bool_)
@@ -101,8 +101,8 @@ def prepare(
     population = Population(
         ids=everybody.ids,
         present=present,
-        domains=tuple(domain for domain, _ in coding),
-        codes=np.stack([codes for _, codes in coding]),
+        domains=tuple(domains),
+        codes=codes,
         protected=held.protected,
         held_start=held.start,
         held=held.held,
@@ -230,9 +230,9 @@ def _everybody(people: pl.DataFrame, listed: pl.DataFrame | None) -> _Everybody:
     new, known = np.flatnonzero(is_new), np.flatnonzero(~is_new)
     # Whoever the registry lacks comes before the first larger id, behind others that do so.
     place = found + np.cumsum(is_new) - is_new
-    source = np.insert(
-        np.arange(len(listed_ids)), found[new], len(listed_ids) + np.arange(len(new))
-    )
+    source = np.arange(len(listed_ids))
+    if len(new):
+        source = np.insert(source, found[new], len(listed_ids) + np.arange(len(new)))
 
     def with_new(other: pl.Series, own: pl.Series) -> pl.Series:
         return pl.concat([other, own.gather(new)]).gather(source) if len(new) else other.clone()
@@ -264,8 +264,9 @@ def _scattered(sets: pl.Series, place: NDArray[np.int64], size: int) -> pl.Serie
 
 def _places(ids: pl.Series, people: pl.Series) -> pl.Series:
     """The place of each id among the ids of the people."""
-    if ids.len() == people.len() and ids.equals(people):
-        return pl.int_range(ids.len(), dtype=pl.UInt32, eager=True)
+    if ids.len() == people.len():
+        places = pl.int_range(ids.len(), dtype=pl.UInt32, eager=True)
+        return places if ids.equals(people) else places.scatter(ids.arg_sort(), places.clone())
     numbered = pl.DataFrame({ID: people}).with_row_index("place")
     return pl.DataFrame({ID: ids}).join(numbered, on=ID, how="left", maintain_order="left")["place"]
 

@@ -49,6 +49,9 @@ def read_values(column: pl.Series, policy: Policy) -> tuple[pl.DataFrame, list[s
 def value_sets(people: int, person_of_value: pl.Series, values: pl.Series) -> pl.Series:
     """For each of so many people its values, ascending and without repetition, as a list."""
     everybody = pl.int_range(people, dtype=pl.UInt32, eager=True)
+    if len(values) == people and not person_of_value.equals(everybody):
+        order = person_of_value.arg_sort()
+        person_of_value, values = person_of_value.gather(order), values.gather(order)
     if len(values) == people and person_of_value.equals(everybody):
         return values.reshape((people, 1)).arr.to_list()
     pairs = pl.DataFrame({"person": person_of_value.cast(pl.UInt32), "value": values})
