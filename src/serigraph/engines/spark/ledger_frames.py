@@ -65,7 +65,7 @@ class LedgerFrames:
 
         paths = [shared(path) for path in self._paths(kind)]
         frame = self._session.read.schema(schema).parquet(*paths)
-        release = sql.regexp_extract(_file(), r"^(\d+)/", 1).cast("int").alias("release")
+        release = sql.substring_index(_file(), "/", 1).cast("int").alias("release")
         return frame.select(release, *(sql.col(name) for name in frame.columns))
 
     def _paths(self, kind: str) -> list[Path]:
@@ -81,7 +81,10 @@ def _key(path: Path) -> str:
 
 
 def _file() -> Column:
-    """Folder and name of the file that a row comes from: the folder is the release's number."""
+    """Folder and name of the file that a row comes from: the folder is the release's number.
+
+    Computed for every row of the ledger: regular expressions took most of a release here.
+    """
     from pyspark.sql import functions as sql
 
-    return sql.regexp_extract(sql.col("_metadata.file_path"), r"([^/]+/[^/]+)$", 1)
+    return sql.substring_index("_metadata.file_path", "/", -2)
