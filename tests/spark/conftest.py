@@ -7,6 +7,7 @@ It runs a test on local[2] and on a cluster; a test that needs one of them only 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ from spark.standalone import Cluster, standalone_cluster
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# Every Java that a test starts is young: it would compile most of what it runs for nothing.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 CLUSTER = "cluster"
 SMALL = {
     "spark.driver.memory": "1g",

@@ -49,6 +49,7 @@ class Lookup:
 class Understood:
     """What the driver knows of the cells, for the executors to read rows with."""
 
+    rows: int  # of all sources
     domains: tuple[Domain, ...]
     lookups: dict[str, tuple[Lookup, ...]]  # of each source, in the order of the domains
     ids_are_plain: bool  # integers as they are
@@ -59,7 +60,7 @@ class Understood:
 
 @dataclass(frozen=True)
 class Looked:
-    """What was understood (None if that was impossible), what is wrong, and the rows there are."""
+    """What was understood (None if that was impossible), and what is wrong."""
 
     understood: Understood | None
     problems: list[str]
@@ -84,7 +85,7 @@ def look_at(frames: Mapping[str, DataFrame], policy: Policy) -> Looked:
     columns: dict[str, dict[str, pl.Series]] = {}
     cells: dict[str, dict[str, pl.Series]] = {}
     schemas: dict[str, pl.DataFrame] = {}
-    whole = True
+    whole, all_rows = True, 0
     for source, frame in frames.items():
         with cluster_errors(f"reading {source}"):
             schemas[source] = _schema(frame)
@@ -102,7 +103,7 @@ def look_at(frames: Mapping[str, DataFrame], policy: Policy) -> Looked:
         floats = source == TABLE and _has_floats(empty, policy.sensitive.column)
         with cluster_errors(f"reading {source}"):
             cells[source], rows, whole_here = _distinct(frame, readable, policy, floats)
-        whole = whole and whole_here
+        whole, all_rows = whole and whole_here, all_rows + rows
         if rows == 0:
             problems.append(f"{source} is empty: it has no rows")
         columns[source] = {}
@@ -138,6 +139,7 @@ def look_at(frames: Mapping[str, DataFrame], policy: Policy) -> Looked:
     ids = {source: schema[policy.person.id].dtype for source, schema in schemas.items()}
     return Looked(
         Understood(
+            rows=all_rows,
             domains=tuple(domains),
             lookups={source: tuple(each) for source, each in lookups.items()},
             ids_are_plain=policy.person.type != "text"

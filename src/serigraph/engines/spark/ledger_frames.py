@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pyarrow.parquet as pq
 
 from serigraph.engines.spark.paths import shared
+from serigraph.engines.spark.recalling import RecallCompositions, RecallMembers
+from serigraph.engines.spark.versions import of_this_version
 from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, MEMBERS, PEOPLE, VALUES, files_of
@@ -49,10 +53,8 @@ class LedgerFrames:
 
         id_type = "long" if self._releases[0].id_type == "integer" else "string"
         paths = self._paths(PEOPLE)
-        with storage_errors(self._layout.ledger):
-            rows = [pq.read_metadata(path).num_rows for path in paths]
-        first = [(path, sum(rows[:number])) for number, path in enumerate(map(_key, paths))]
-        begin = self._session.createDataFrame(first, "file string, first long")
+        first = zip(map(_key, paths), self._first_numbers(paths), strict=False)
+        begin = self._session.createDataFrame(list(first), "file string, first long")
         frame = self._session.read.schema(f"id {id_type}").parquet(*map(shared, paths))
         return (
             frame.select("id", _file().alias("file"), sql.col("_metadata.row_index").alias("row"))
@@ -60,12 +62,59 @@ class LedgerFrames:
             .select((sql.col("first") + sql.col("row")).alias("person"), "id")
         )
 
+    def memberships(self, id_type: str) -> DataFrame:
+        """``id`` and ``number`` of a person, and ``was``: the key of a group that it was in."""
+        people = self._paths(PEOPLE)
+        task = RecallMembers(
+            pl.Int64() if id_type == "long" else pl.String(),
+            tuple(people),
+            tuple(self._first_numbers(people)),
+        )
+        files = [
+            (release.number, str(self._layout.parts(release.number) / name))
+            for release in self._releases
+            for name in files_of(release, MEMBERS)
+        ]
+        named = self._named(files, "release int, path string")
+        return named.mapInArrow(of_this_version(task), f"id {id_type}, number long, was long")
+
+    def compositions(self, protected: Sequence[str]) -> DataFrame:
+        """What groups held of some values: ``was``, the key of a group, its ``size`` as the
+        adversary of the release counts it, and lists ``value`` (places in ``protected``) and
+        ``count``."""
+        files = [
+            (
+                release.number,
+                "present" if release.is_presence_known else "size",
+                *(str(self._layout.parts(release.number) / name) for name in names),
+            )
+            for release in self._releases
+            for names in zip(files_of(release, GROUPS), files_of(release, VALUES), strict=True)
+        ]
+        named = self._named(files, "release int, size string, groups string, values string")
+        return named.mapInArrow(
+            of_this_version(RecallCompositions(tuple(protected))),
+            "was long, size long, value array<int>, count array<long>",
+        )
+
+    def _named(self, files: list[Any], schema: str) -> DataFrame:
+        """Files for tasks to read, spread over them."""
+        context = self._session.sparkContext
+        pieces = min(len(files), 4 * context.defaultParallelism)
+        return self._session.createDataFrame(context.parallelize(files, pieces), schema)
+
+    def _first_numbers(self, people: list[Path]) -> list[int]:
+        """The number of the first person of each file, and that of one who is not there yet."""
+        with storage_errors(self._layout.ledger):
+            rows = [pq.read_metadata(path).num_rows for path in people]
+        return [0, *accumulate(rows)]
+
     def _read(self, kind: str, schema: str) -> DataFrame:
         from pyspark.sql import functions as sql
 
         paths = [shared(path) for path in self._paths(kind)]
         frame = self._session.read.schema(schema).parquet(*paths)
-        release = sql.regexp_extract(_file(), r"^(\d+)/", 1).cast("int").alias("release")
+        release = sql.substring_index(_file(), "/", 1).cast("int").alias("release")
         return frame.select(release, *(sql.col(name) for name in frame.columns))
 
     def _paths(self, kind: str) -> list[Path]:
@@ -81,7 +130,10 @@ def _key(path: Path) -> str:
 
 
 def _file() -> Column:
-    """Folder and name of the file that a row comes from: the folder is the release's number."""
+    """Folder and name of the file that a row comes from: the folder is the release's number.
+
+    Computed for every row of the ledger: regular expressions took most of a release here.
+    """
     from pyspark.sql import functions as sql
 
-    return sql.regexp_extract(sql.col("_metadata.file_path"), r"([^/]+/[^/]+)$", 1)
+    return sql.substring_index("_metadata.file_path", "/", -2)

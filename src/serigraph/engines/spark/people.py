@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -12,6 +12,8 @@ from serigraph.engines.spark.cells import REGISTRY, TABLE, Understood, look_at
 from serigraph.engines.spark.failures import cluster_errors
 from serigraph.engines.spark.keeping import Kept
 from serigraph.engines.spark.ledger_frames import LedgerFrames
+from serigraph.engines.spark.merging import FACTS, LEDGER, Merge, added_up
+from serigraph.engines.spark.polars_tasks import each_partition, number_of_tasks
 from serigraph.engines.spark.rows import RowReader
 from serigraph.engines.spark.versions import of_this_version
 from serigraph.errors import InputRefused
@@ -26,9 +28,7 @@ from serigraph.tables.protection import Protection, choose, protection_of
 from serigraph.tables.rows import counted
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
-_KNOWN = "the ledger"
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Everybody:
     """The people, and what the publisher should know or keep of their making.
 
     ``frame`` has ``id``, ``number`` (the ledger's, null for people that it does not know),
-    ``present``, the codes ``q0``, ``q1``, ... and ``values`` (null for absent people).
+    ``present``, the codes ``q0``, ``q1``, ..., ``values`` (null for absent people) and ``past``,
+    the keys of the groups that they were in.
     """
 
     frame: DataFrame
@@ -67,7 +68,7 @@ def everybody(
     understood = looked.understood
     merged = kept.keep(_merged(frames, policy, understood, ledger, releases))
     with cluster_errors("reading the table"):
-        facts = _facts(merged, len(understood.domains))
+        facts = _facts(merged)
         held = pl.DataFrame(_held(merged).toArrow())
     ids_are_integers, problems = _id_type(facts, policy, understood)
     problems += _problems(facts, policy, list(frames))
@@ -80,7 +81,7 @@ def everybody(
     protection = protection_of(policy, choice, held["value"].sort())
     names = frozenset(value.name for value in protection.protected)
     return Everybody(
-        frame=_plain(merged, understood, ids_are_integers),
+        frame=_plain(merged, ids_are_integers),
         merged=merged,
         ids=ids,
         domains=understood.domains,
@@ -101,74 +102,32 @@ def _merged(
     ledger: LedgerFrames,
     releases: tuple[ReleaseRecord, ...],
 ) -> DataFrame:
-    """One row for each id of the table and the registry, with its number in the ledger: all three
-    meet in one shuffle."""
+    """One row for each id of the table and the registry, with its number and its past in the
+    ledger: all three meet in one shuffle."""
     from pyspark.sql import functions as f
 
     parts = []
     for source, frame in frames.items():
         reader = RowReader(source, policy, understood)
         rows = frame.mapInArrow(of_this_version(reader), reader.schema())
-        parts.append(
-            rows.withColumns({"source": f.lit(source), "number": f.lit(None).cast("long")})
-        )
+        parts.append(rows.withColumn("source", f.lit(source)))
+    id_type = "long" if understood.ids_are_plain else "string"
+    number = understood.rows
     if releases:
-        known = ledger.people().select(
-            f.col("id").try_cast(parts[0].schema["id"].dataType).alias("id"),
-            f.lit(_KNOWN).alias("source"),
-            f.col("person").cast("long").alias("number"),
-        )
-        parts.append(known)
-    rows = parts[0]
+        parts.append(ledger.memberships(id_type).withColumn("source", f.lit(LEDGER)))
+        number += sum(release.members for release in releases)
+    nothing = {"number": f.lit(None).cast("long"), "was": f.lit(None).cast("long")}
+    rows = parts[0].withColumns(nothing)
     for each in parts[1:]:
         rows = rows.unionByName(each, allowMissingColumns=True)
-    of = {source: f.col("source") == source for source in (TABLE, REGISTRY)}
-    columns = [column_name(number) for number in range(len(understood.domains))]
-    asked: list[Column] = [f.max("number").alias("number")]
-    for short, condition in (("t", of[TABLE]), ("r", of[REGISTRY])):
-        asked.append(f.count_if(condition).alias(f"{short}_rows"))
-        asked.append(f.count_if(condition & f.col("is_odd")).alias(f"{short}_odd"))
-        for name in columns:
-            cell = f.when(condition, f.col(name))
-            asked += [f.min(cell).alias(f"{short}_{name}"), f.max(cell).alias(f"{short}_{name}_")]
-    if policy.sensitive.form == "rows":
-        together = f.array_sort(f.array_distinct(f.flatten(f.collect_list("values"))))
-    else:
-        together = f.first("values", ignorenulls=True)
-    asked.append(together.alias("values"))
-    asked.append(
-        f.count_if(of[TABLE] & (f.coalesce(f.array_size("values"), f.lit(0)) == 0)).alias("empty")
-    )
-    grouped = rows.groupBy("id").agg(*asked)
-    return grouped.filter((f.col("t_rows") > 0) | (f.col("r_rows") > 0))
+    task = Merge(len(understood.domains))
+    sent = rows.repartition(number_of_tasks(number, rows), "id")
+    return each_partition(sent, task, task.schema(id_type))
 
 
-def _facts(merged: DataFrame, columns: int) -> dict[str, int]:
-    from pyspark.sql import functions as f
-
-    is_person = f.col("id").isNotNull()
-    of_table, of_registry = f.col("t_rows") > 0, f.col("r_rows") > 0
-    asked = {
-        "people": f.count_if(is_person),
-        "present": f.count_if(is_person & of_table),
-        "both": f.count_if(is_person & of_table & of_registry),
-        "repeated": f.count_if(is_person & (f.col("t_rows") > 1)),
-        "empty": f.sum("empty"),
-        "t_odd": f.sum("t_odd"),
-        "r_odd": f.sum("r_odd"),
-        "t_missing": f.sum(f.when(~is_person, f.col("t_rows"))),
-        "r_missing": f.sum(f.when(~is_person, f.col("r_rows"))),
-    }
-    differs = f.lit(False)
-    for name in map(column_name, range(columns)):
-        for short in "tr":
-            asked[f"{short}_{name}"] = f.count_if(
-                is_person & (f.col(f"{short}_{name}") != f.col(f"{short}_{name}_"))
-            )
-        differs = differs | (f.col(f"t_{name}") != f.col(f"r_{name}"))
-    asked["differing"] = f.count_if(is_person & of_table & of_registry & differs)
-    row = merged.agg(*(column.alias(name) for name, column in asked.items())).first()
-    return {name: int(row[name] or 0) for name in asked} if row else dict.fromkeys(asked, 0)
+def _facts(merged: DataFrame) -> Mapping[str, int]:
+    told = merged.filter(f"{FACTS} is not null").select(FACTS).toArrow()
+    return added_up(pl.DataFrame(told)[FACTS])
 
 
 def _held(merged: DataFrame) -> DataFrame:
@@ -223,10 +182,10 @@ def _id_type(
 def _problems(facts: Mapping[str, int], policy: Policy, sources: list[str]) -> list[str]:
     problems = []
     form = policy.sensitive.form
-    is_repeated = form != "rows" and facts["repeated"] > 0
+    is_repeated = form != "rows" and facts["t_repeated"] > 0
     if is_repeated:
         problems.append(
-            f"{TABLE}: {counted(facts['repeated'], 'person has', 'people have')} several rows, "
+            f"{TABLE}: {counted(facts['t_repeated'], 'person has', 'people have')} several rows, "
             f'where form = "{form}" allows one row a person: merge them, or set form = "rows" in '
             "[sensitive]"
         )
@@ -257,32 +216,9 @@ def _refusal(problems: list[str], uncovered: list[str]) -> InputRefused:
     )
 
 
-def _plain(merged: DataFrame, understood: Understood, ids_are_integers: bool) -> DataFrame:
-    """The columns that count, those of the table before those of the registry."""
+def _plain(merged: DataFrame, ids_are_integers: bool) -> DataFrame:
+    """The people, with ids as the ledger keeps them."""
     from pyspark.sql import functions as f
 
-    ids: Any = f.col("id").cast("long") if ids_are_integers else f.col("id")
-    is_present = f.col("t_rows") > 0
-    codes = [
-        f.coalesce(f"t_{name}", f"r_{name}").alias(name)
-        for name in map(column_name, range(len(understood.domains)))
-    ]
-    none = f.array().cast("array<string>")
-    values = f.when(is_present, f.coalesce("values", none)).alias("values")
-    return merged.select(ids.alias("id"), "number", is_present.alias("present"), *codes, values)
-
-
-def with_past(
-    people: DataFrame, ledger: LedgerFrames, releases: tuple[ReleaseRecord, ...]
-) -> DataFrame:
-    """Everybody with ``past``, the release and group of each membership, where there were any."""
-    from pyspark.sql import functions as f
-
-    if not releases:
-        return people
-    past = (
-        ledger.members()
-        .groupBy(f.col("person").alias("number"))
-        .agg(f.collect_list(f.struct("release", "group")).alias("past"))
-    )
-    return people.join(past, "number", "left")
+    people = merged.filter(f"{FACTS} is null").drop(FACTS)
+    return people.withColumn("id", f.col("id").cast("long")) if ids_are_integers else people

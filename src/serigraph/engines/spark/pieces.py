@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from serigraph.population import Domain, History, Population, ProtectedValue
 from serigraph.tables.people import column_name
 
+_GROUPS = 2**32  # more than a release can have
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -84,27 +86,29 @@ def codes_of(rows: pl.DataFrame, columns: int) -> NDArray[np.int32]:
     )
 
 
+def past_key(release: int, group: pl.Series) -> pl.Series:
+    """One number for a group of a release, ascending by both."""
+    return release * _GROUPS + group.cast(pl.Int64)
+
+
 def history_of(people: pl.DataFrame, compositions: pl.DataFrame, releases: int) -> History:
     """The past of people that have ``past``, from the compositions of the groups they were in."""
     if releases == 0:
         return History.none(people.height)
-    held = compositions.sort("release", "group", "value")
-    groups = held.group_by("release", "group", maintain_order=True).agg(
+    held = compositions.select("was", "size", "value", "count").explode("value", "count")
+    held = held.sort("was", "value")
+    groups = held.group_by("was", maintain_order=True).agg(
         pl.len().alias("entries"), pl.col("size").first()
     )
-    numbered = groups.select("release", "group").with_row_index("past_group")
     members = (
-        people.select("past")
+        people.select(pl.col("past").alias("was"))
         .with_row_index("person")
-        .filter(pl.col("past").list.len() > 0)
-        .explode("past")
-        .unnest("past")
-        .join(numbered, on=["release", "group"])
+        .explode("was")
+        .join(groups.select("was").with_row_index("past_group"), on="was")
     )
     of_person = np.full((people.height, releases), -1, dtype=np.int32)
-    of_person[members["person"].to_numpy(), members["release"].to_numpy() - 1] = members[
-        "past_group"
-    ].to_numpy()
+    release = members["was"].to_numpy() // _GROUPS
+    of_person[members["person"].to_numpy(), release - 1] = members["past_group"].to_numpy()
     return History.of_groups(
         of_person,
         lengths=groups["entries"].to_numpy(),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pyarrow as pa
 
+from serigraph.engines.spark.pieces import batches_of
 from serigraph.engines.spark.versions import of_this_version
 
 if TYPE_CHECKING:
@@ -17,8 +18,9 @@ ROWS = 1_000_000  # that a task gets, about
 
 
 def number_of_tasks(rows: int, frame: DataFrame) -> int:
-    """How many tasks so many rows want: enough for every core, none too large for memory."""
-    return max(-(-rows // ROWS), frame.sparkSession.sparkContext.defaultParallelism)
+    """How many tasks so many rows want: as many for every core, none too large for memory."""
+    cores = frame.sparkSession.sparkContext.defaultParallelism
+    return max(-(-rows // (ROWS * cores)), 1) * cores
 
 
 def each_partition(
@@ -30,6 +32,6 @@ def each_partition(
         rows = list(batches)
         if any(batch.num_rows for batch in rows):
             made = work(pl.DataFrame(pa.Table.from_batches(rows)))
-            yield from made.to_arrow(compat_level=pl.CompatLevel.oldest()).to_batches()
+            yield from batches_of(made)
 
     return frame.mapInArrow(of_this_version(task), schema)

@@ -30,7 +30,7 @@ from serigraph.engines.spark.partitions import (
     merged_with_siblings,
     partitions,
 )
-from serigraph.engines.spark.people import Everybody, with_past
+from serigraph.engines.spark.people import Everybody
 from serigraph.engines.spark.pieces import Piece, codes_of, population_of
 from serigraph.engines.spark.tasks import (
     TOLD,
@@ -54,7 +54,7 @@ from serigraph.verification.kernels import overlapping
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _LOW = 2**32 - 1
 _ERRORS = {each.__name__: each for each in (GuaranteeExceeded, ImpossibleState)}  # of tasks
@@ -133,9 +133,8 @@ def make_release_on_spark(
     progress("recalling")
     tree = _tree(people, number, everybody, setting.partition_people)
     place = Place(tree, everybody.domains, everybody.protection)
-    joined = with_past(people, setting.ledger, setting.releases)
     kept = setting.kept
-    placed = kept.keep(joined.mapInArrow(of_this_version(place), _placed_schema(joined)))
+    placed = kept.keep(people.mapInArrow(of_this_version(place), _placed_schema(people)))
     progress("ordering")
     with cluster_errors("placing the people"):
         census, counts, total = _counted(placed, tree, everybody, plan)
@@ -316,7 +315,8 @@ def _grouped(
     most = max(MOST, setting.partition_people)
     nodes = partitions(tree, census, base, plan.minimum_size)
     last_resort = frozenset([0])
-    compositions = _compositions(setting, everybody)
+    names = [value.name for value in everybody.protection.protected]
+    compositions = setting.ledger.compositions(names) if setting.releases else None
     done: dict[int, Piece] = {}
     while True:
         wanted = [node for node in nodes if node not in done]
@@ -366,33 +366,27 @@ def _sent(
     people = placed.drop("record").join(f.broadcast(where), "leaf").drop("leaf")
     sent = people.withColumn("is_person", f.lit(True))
     if compositions is not None:
-        groups = people.select("node", "slot", f.explode("past").alias("was"))
-        groups = groups.select("node", "slot", "was.release", "was.group").distinct()
-        past = groups.join(compositions, ["release", "group"])
-        # Spark's Arrow writer takes quadratic time over long runs of lists that are null.
-        lists = {
-            name: f.array().cast(people.schema[name].dataType)
-            for name in ("past", "held", "values")
-        }
-        past = past.withColumns({"is_person": f.lit(False), **lists})
-        sent = sent.unionByName(past, allowMissingColumns=True)
+        groups = people.select("node", "slot", f.explode("past").alias("was")).distinct()
+        # Spark does not know how large the ledger is, and would send all of it to everybody.
+        past = groups.join(compositions.hint("merge"), "was")
+        past = past.withColumn("is_person", f.lit(False))
+        # Its Arrow writer takes quadratic time over long runs of lists that are null.
+        sent = _with_empty_lists(sent, past).unionByName(_with_empty_lists(past, sent), True)
     return sent.repartitionById(len(nodes), "slot")
 
 
-def _compositions(setting: Setting, everybody: Everybody) -> DataFrame | None:
-    """What past groups held of what is protected now, by release and group."""
+def _with_empty_lists(frame: DataFrame, other: DataFrame) -> DataFrame:
+    """The frame, with an empty list for every list that only the other has."""
     from pyspark.sql import functions as f
+    from pyspark.sql.types import ArrayType
 
-    if not setting.releases:
-        return None
-    names = [(value.name, number) for number, value in enumerate(everybody.protection.protected)]
-    numbered = setting.session.createDataFrame(names, "value string, number int")
-    known = [release.number for release in setting.releases if release.is_presence_known]
-    size: Column = f.when(f.col("release").isin(known), f.col("present")).otherwise(f.col("size"))
-    groups = setting.ledger.groups().select("release", "group", size.alias("size"))
-    held = setting.ledger.values().join(f.broadcast(numbered), "value")
-    held = held.select("release", "group", f.col("number").alias("value"), "count")
-    return held.join(groups, ["release", "group"])
+    return frame.withColumns(
+        {
+            field.name: f.array().cast(field.dataType)
+            for field in other.schema
+            if isinstance(field.dataType, ArrayType) and field.name not in frame.columns
+        }
+    )
 
 
 def _check_whole(pieces: tuple[Piece, ...], tree: Tree, census: Census, plan: Plan) -> None:

@@ -1,0 +1,92 @@
+"""What tasks read of the ledger: files of memberships with the ids of people, and of compositions.
+
+Numbers ascend in a file of members, and ids lie in the order of their numbers: a task reads the
+ids that it needs beside its memberships, and nothing has to travel to bring the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from serigraph.engines.spark.pieces import batches_of, past_key
+from serigraph.errors import ImpossibleState
+
+_ROWS = 1_000_000  # that are looked at together
+
+
+@dataclass(frozen=True)
+class RecallMembers:
+    """Reads the files that a frame names, by ``release`` and ``path``."""
+
+    id_type: pl.DataType
+    people: tuple[Path, ...]
+    first: tuple[int, ...]  # the number of the first person of each file, and of one more
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for file in batch.to_pylist():
+                for rows in _read(Path(file["path"]), ["person", "group"]):
+                    number = rows["person"].cast(pl.Int64)
+                    yield from batches_of(
+                        pl.DataFrame(
+                            {
+                                "id": self._ids(number.to_numpy()),
+                                "number": number,
+                                "was": past_key(file["release"], rows["group"]),
+                            }
+                        )
+                    )
+
+    def _ids(self, number: NDArray[np.int64]) -> pl.Series:
+        """The ids of people whose numbers ascend."""
+        low, end = int(number[0]), int(number[-1]) + 1
+        ids = pl.concat(
+            pl.scan_parquet(path, glob=False).slice(max(low - first, 0), end - max(low, first))
+            for path, first, after in zip(self.people, self.first, self.first[1:], strict=False)
+            if first < end and low < after
+        ).collect()["id"]
+        return ids.gather(number - low).cast(self.id_type, strict=False)
+
+
+@dataclass(frozen=True)
+class RecallCompositions:
+    """Reads the files that a frame names, by ``release``, ``groups``, ``values`` and the column of
+    ``size`` that the adversary of that time had to choose from.
+
+    One row a group that held anything of what is protected now.
+    """
+
+    protected: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        names = pl.Enum(self.protected)
+        for batch in batches:
+            for file in batch.to_pylist():
+                groups = pl.read_parquet(file["groups"], glob=False)
+                sizes = groups.select("group", pl.col(file["size"]).cast(pl.Int64).alias("size"))
+                for rows in _read(Path(file["values"]), ["group", "value", "count"]):
+                    held = rows.with_columns(
+                        pl.col("value").cast(pl.String).cast(names, strict=False).to_physical(),
+                        pl.col("count").cast(pl.Int64),
+                    ).drop_nulls()
+                    packed = held.group_by("group").agg(pl.col("value").cast(pl.Int32), "count")
+                    packed = packed.join(sizes, on="group", how="left")
+                    if packed["size"].null_count():
+                        raise ImpossibleState("values and groups of a release lie in other files")
+                    was = past_key(file["release"], packed["group"]).alias("was")
+                    yield from batches_of(packed.select(was, "size", "value", "count"))
+
+
+def _read(path: Path, columns: list[str]) -> Iterator[pl.DataFrame]:
+    with pq.ParquetFile(path) as file:
+        for rows in file.iter_batches(_ROWS, columns=columns):
+            if rows.num_rows:
+                yield pl.DataFrame(rows)
