@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from serigraph.population.ordering import ranked
+
 Numbers = Sequence[int] | NDArray[np.integer]
 
 
@@ -100,25 +102,12 @@ class Exposures:
         >>> exposures.number.tolist(), exposures.value.tolist(), exposures.size.tolist()
         ([0, 1, 0], [3, 5], [9, 9])
         """
-        sizes, of_group = _ranked(np.asarray(size, dtype=np.int64))
-        counts, of_count = _ranked(np.asarray(count, dtype=np.int64))
+        sizes, of_group = ranked(np.asarray(size, dtype=np.int64))
+        counts, of_count = ranked(np.asarray(count, dtype=np.int64))
         key = np.asarray(value, dtype=np.int64) * (len(sizes) * len(counts))
         key += np.repeat(of_group * np.int64(len(counts)), lengths)
         key += of_count
-        keys, number = _ranked(key)
+        keys, number = ranked(key)
         left, count_at = np.divmod(keys, max(len(counts), 1))
         value_at, size_at = np.divmod(left, max(len(sizes), 1))
         return Exposures(number, value_at.astype(np.int32), counts[count_at], sizes[size_at])
-
-
-def _ranked(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The distinct ones of some numbers, ascending, and the place of each number among them."""
-    reach = int(numbers.max(initial=-1)) + 1
-    if reach > 4 * len(numbers) + 2**16:
-        distinct, place = np.unique(numbers, return_inverse=True)
-        return distinct, place.astype(np.int32)
-    # Where most numbers occur, to count them is many times as fast as to sort them.
-    occurs = np.zeros(reach, dtype=np.bool_)
-    occurs[numbers] = True
-    rank: NDArray[np.int32] = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
-    return np.flatnonzero(occurs), rank[numbers]
