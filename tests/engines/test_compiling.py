@@ -21,7 +21,6 @@ from serigraph.verification import kernels as verification
 LAST: list[Any] = [
     grouping.deal_cells,
     grouping.merge_neighbours,
-    grouping.excesses,
     verification.survey_members,
     verification.overlapping,
 ]

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from serigraph.grouping import Demand, excess_pairs, kernels, whole_box, whole_cell
+from serigraph.grouping import Demand, kernels, whole_box, whole_cell
 from serigraph.grouping.problem import facts, scratch
 from serigraph.population import Domain, History, Population, ProtectedValue
 from serigraph.privacy.targets import TargetRule
@@ -54,7 +54,6 @@ def compile_last() -> None:
     cells = whole_cell(2, whole_box(population.domains))
     kernels.deal_cells(f, s, order, cells, slot)
     kernels.merge_neighbours(f, s, order, cells, True, True, slot)
-    excess_pairs(population, history, demand, weight, slot)
     box = np.array([[0]], dtype=np.int32), np.array([[1]], dtype=np.int32)
     verify(
         population,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -26,6 +24,7 @@ from serigraph.ledger.parts import (
 )
 from serigraph.ledger.release import PastExposure, ReleaseRecord
 from serigraph.population import Exposures, History
+from serigraph.threads import side_by_side
 
 
 def recall_history(
@@ -44,15 +43,12 @@ def recall_history(
     del people
     # One row more than there are people: for everybody that is not asked for.
     groups = np.full((len(ids) + 1, len(releases)), -1, dtype=np.int32)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        held = list(pool.map(lambda each: _Held.recall(layout, each, protected), releases))
-        first = [0, *accumulate(len(each.lengths) for each in held)]
-        list(
-            pool.map(
-                lambda j: _take_in(layout, releases[j], held[j], first[j], place, groups[:, j]),
-                range(len(releases)),
-            )
-        )
+    held = side_by_side(lambda each: _Held.recall(layout, each, protected), releases)
+    first = [0, *accumulate(len(each.lengths) for each in held)]
+    side_by_side(
+        lambda j: _take_in(layout, releases[j], held[j], first[j], place, groups[:, j]),
+        range(len(releases)),
+    )
     lengths = np.concatenate([each.lengths for each in held])
     return History.of_exposures(groups[:-1], lengths, [each.exposures for each in held])
 
