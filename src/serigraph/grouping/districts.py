@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from serigraph.grouping import kernels
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import scratch
+from serigraph.threads import side_by_side, slices
 
 DISTRICT = 4096  # people, at the least
 PARTS = 32  # of the work, for each thread: so many that progress can be told
@@ -56,14 +57,33 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     sampled = np.arange(cell[0, kernels.END], dtype=np.int64)
     s = scratch(len(f.base))
     tree = kernels.cut_down(sample, s, sampled, cell, simple, False, 0, SAMPLED)
-    order = np.empty(people, dtype=np.int64)
-    kernels.settle(f, tree, order)
+    leaf = leaves(f.codes, tree)
+    _settle(tree, np.bincount(leaf, minlength=len(tree)))
+    order = np.argsort(leaf.astype(np.min_scalar_type(len(tree))), kind="stable")
     arranged = _arranged(f, order)
     places = np.arange(people, dtype=np.int64)
     state = kernels.merge_siblings(arranged, s, places, tree, True)
     cells = tree[state >= 0].copy()
     cells = cells[cells[:, kernels.END] > cells[:, kernels.BEGIN]]
     return Districts(arranged, order, cells)
+
+
+def leaves(codes: NDArray[np.int32], tree: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The row of the leaf that each person lies in."""
+    leaf = np.empty(codes.shape[1], dtype=np.int64)
+    side_by_side(
+        lambda part: kernels.find_leaves(codes, tree, part.start, part.stop, leaf),
+        slices(len(leaf)),
+    )
+    return leaf
+
+
+def _settle(tree: NDArray[np.int64], people: NDArray[np.int64]) -> None:
+    """Write to each row where its people begin and end, if leaves follow each other."""
+    tree[:, kernels.END] = np.cumsum(people)
+    tree[:, kernels.BEGIN] = tree[:, kernels.END] - people
+    for row in np.flatnonzero(tree[:, kernels.RIGHT])[::-1]:
+        tree[row, kernels.END] = tree[tree[row, kernels.RIGHT], kernels.END]
 
 
 def with_own_targets(drawn: Districts) -> Districts:
@@ -104,11 +124,11 @@ def _arranged(f: Facts, order: NDArray[np.int64]) -> Facts:
     lengths = np.diff(f.held_start)[order]
     start = np.concatenate([[0], np.cumsum(lengths)])
     entries = np.repeat(f.held_start[order] - start[:-1], lengths) + np.arange(start[-1])
+    columns = [*f.codes, f.held, f.weight, f.key, f.past]
+    places = [*[order] * len(f.codes), entries, order, order, order]
+    *codes, held, weight, key, past = side_by_side(
+        lambda i: columns[i][places[i]], range(len(columns))
+    )
     return f._replace(
-        codes=np.stack([column[order] for column in f.codes]),
-        held_start=start,
-        held=f.held[entries],
-        weight=f.weight[order],
-        key=f.key[order],
-        past=f.past[order],
+        codes=np.stack(codes), held_start=start, held=held, weight=weight, key=key, past=past
     )

@@ -1054,34 +1054,16 @@ def total_width(f, order, cells):
 
 
 @kernel
-def settle(f, tree, order):
-    """Let everybody fall into the leaves of a tree that was grown from a sample.
-
-    Writes the people to ``order``, leaf by leaf, and to each row of the tree where its people begin
-    and end.
-    """
-    columns = f.codes.shape[0]
-    people = f.codes.shape[1]
-    leaf = np.empty(people, dtype=np.int64)
-    free = np.zeros(len(tree) + 1, dtype=np.int64)
-    for person in range(people):
+def find_leaves(codes, tree, begin, end, leaf):
+    """Let people fall into the leaves of a tree that was grown from a sample: write their rows."""
+    columns = codes.shape[0]
+    for person in range(begin, end):
         row = np.int64(0)
         while tree[row, RIGHT] > 0:
             d = tree[row, COLUMN]
-            is_left = f.codes[d, person] <= tree[row + 1, BOX + columns + d]
+            is_left = codes[d, person] <= tree[row + 1, BOX + columns + d]
             row = row + 1 if is_left else tree[row, RIGHT]
         leaf[person] = row
-        free[row + 1] += 1
-    for row in range(len(tree)):
-        tree[row, BEGIN] = free[row]
-        free[row + 1] += free[row]
-        tree[row, END] = free[row + 1]
-    for row in range(len(tree) - 1, -1, -1):
-        if tree[row, RIGHT] > 0:
-            tree[row, END] = tree[tree[row, RIGHT], END]
-    for person in range(people):
-        order[free[leaf[person]]] = person
-        free[leaf[person]] += 1
 
 
 @kernel

@@ -16,9 +16,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.grouping import Box, Demand, kernels, whole_box, whole_cell
+from serigraph.grouping.districts import leaves
 from serigraph.grouping.problem import facts, scratch
 from serigraph.population import Domain, History, Population
-from serigraph.randomness import Randomness, SystemRandomness
+from serigraph.randomness import Randomness
 
 # A task with so many people takes seconds and some hundred megabytes, so that it is cheap to do
 # again where a machine is lost; with fewer, more groups lie at a border between partitions.
@@ -63,16 +64,9 @@ class Tree:
         rows = np.arange(node, self.end(node))
         return rows[self.is_leaf[rows]]
 
-    def leaf_of(self, domains: tuple[Domain, ...], codes: NDArray[np.int32]) -> NDArray[np.int64]:
+    def leaf_of(self, codes: NDArray[np.int32]) -> NDArray[np.int64]:
         """The leaf that each person lies in."""
-        people = codes.shape[1]
-        settled, order = self.nodes.copy(), np.empty(people, dtype=np.int64)
-        kernels.settle(_blind_facts(domains, codes, SystemRandomness()), settled, order)
-        leaf = np.empty(people, dtype=np.int64)
-        rows = np.flatnonzero(self.is_leaf)
-        begin, end = settled[rows, kernels.BEGIN], settled[rows, kernels.END]
-        leaf[order] = np.repeat(rows, end - begin)
-        return leaf
+        return leaves(codes, self.nodes)
 
 
 def grow(

@@ -94,7 +94,7 @@ class Place:
             )
             held = holdings_under(self.protection, values, people.height)
             placed = people.with_columns(
-                pl.Series("leaf", self.tree.leaf_of(self.domains, codes), dtype=pl.Int32),
+                pl.Series("leaf", self.tree.leaf_of(codes), dtype=pl.Int32),
                 pl.Series("record", records.view(np.int64)),
                 _lists(held.start, held.held).alias("held"),
             )
