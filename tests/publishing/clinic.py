@@ -15,7 +15,7 @@ RARE = tuple(f"rare-{number:02}" for number in range(24))
 ZIP_CODES = tuple(f"{area}{street}" for area in range(10, 16) for street in range(10, 20))
 ZIP_TAXONOMY = "".join(f"{code};{code[:2]}**;{code[0]}***;*\n" for code in ZIP_CODES)
 
-_COLUMNS = """\
+COLUMNS = """\
 [quasi_identifiers.age]
 kind = "numeric"
 [quasi_identifiers.sex]
@@ -87,7 +87,7 @@ def frame(names: list[str], rows: list[tuple[object, ...]]) -> pl.DataFrame:
 
 def policy_text(
     *,
-    columns: str = _COLUMNS,
+    columns: str = COLUMNS,
     person: str = 'id = "patient"',
     sensitive: str = 'column = "diagnosis"',
     protected: str = f"except = {list(COMMON)}",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -119,7 +119,14 @@ def look_at(frames: Mapping[str, DataFrame], policy: Policy) -> Looked:
                 f"{source}: {each}" for each in id_text(empty[policy.person.id], policy)[1]
             ]
     if policy.sensitive.column in schemas[TABLE].columns:
-        _, wrong = read_values(schemas[TABLE][policy.sensitive.column], policy)
+        column = schemas[TABLE][policy.sensitive.column]
+        _, wrong = read_values(column, policy)
+        if isinstance(_inner(column.dtype), pl.Datetime):
+            # A value under another name than the ledger's would be a value without a past.
+            wrong.append(
+                f"column {column.name!r} holds times, which look otherwise on other machines: "
+                "give dates or text"
+            )
         problems += [f"{TABLE}: {each}" for each in wrong]
     taxonomies, uncovered = taxonomies_of(policy, columns)
     problems, uncovered = _once(problems), _once(uncovered)
@@ -163,9 +170,11 @@ def _schema(frame: DataFrame) -> pl.DataFrame:
 
 
 def _has_floats(schema: pl.DataFrame, name: str) -> bool:
-    dtype = schema[name].dtype if name in schema.columns else pl.String()
-    inner = getattr(dtype, "inner", None) or dtype
-    return bool(inner.is_float())
+    return name in schema.columns and bool(_inner(schema[name].dtype).is_float())
+
+
+def _inner(kind: Any) -> Any:
+    return kind.inner if isinstance(kind, pl.List) else kind
 
 
 def _distinct(

@@ -99,6 +99,13 @@ def _translated(
             where=path[1] if path else where,
             remedy="see that driver and executors can read the path, and that the file is whole",
         )
+    if "PARQUET_TYPE" in text:
+        return TableError(
+            "the file has a column of a type that Spark does not read, such as times in "
+            "nanoseconds",
+            where=where,
+            remedy="write times in microseconds, or that column as text",
+        )
     if at_start or _LOST.search(text) or isinstance(error, ConnectionError):
         kind: type[ClusterError] = ClusterUnreachable if at_start else ClusterFailed
         return kind(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 import pyarrow as pa
 
-from serigraph.engines.spark.cells import TABLE, Understood, plain
+from serigraph.engines.spark.cells import TABLE, Understood
 from serigraph.engines.spark.pieces import batches_of
 from serigraph.policy import Policy
 from serigraph.tables.identifiers import id_text, whole_ids
@@ -61,9 +61,14 @@ class RowReader:
 
 def _with_one_look(column: pl.Series, floats_are_whole: bool) -> pl.Series:
     """Floats as text that does not depend on the other rows of the batch."""
+
+    def look(cell: pl.Expr) -> pl.Expr:
+        number = cell.cast(pl.Float64).fill_nan(None)
+        plain = pl.when(number == 0).then(0.0).otherwise(number)  # a negative zero is zero
+        return plain.cast(pl.Int64 if floats_are_whole else pl.String)
+
     if isinstance(column.dtype, pl.List) and column.dtype.inner.is_float():
-        kind = pl.Int64 if floats_are_whole else pl.String
-        return column.list.eval((pl.element().fill_nan(None) + 0.0).cast(kind))
+        return column.list.eval(look(pl.element()))
     if column.dtype.is_float():
-        return plain(column.cast(pl.Float64)).cast(pl.Int64 if floats_are_whole else pl.String)
+        return column.to_frame().select(look(pl.col(column.name))).to_series()
     return column

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from serigraph.engines.spark.failures import cluster_errors
 from serigraph.errors import TableError
 from serigraph.policy import Reading
@@ -43,9 +45,25 @@ def table_frame(session: SparkSession, source: Any, reading: Reading) -> DataFra
         if kind == "Parquet" or (kind is None and _is_elsewhere_or_folder(path)):
             with cluster_errors("reading the table"):
                 return session.read.parquet(path)
-    table = read_table(source, reading)
+    table = _sendable(read_table(source, reading))
     with cluster_errors("sending the table to the cluster"):
         return session.createDataFrame(table.to_arrow())
+
+
+def _sendable(table: pl.DataFrame) -> pl.DataFrame:
+    return table.cast({name: _known_to_spark(kind) for name, kind in table.schema.items()})
+
+
+def _known_to_spark(kind: Any) -> pl.DataType:
+    """The type to send cells as where Spark lacks theirs (unsigned integers), or would change what
+    they say (times, to another zone and unit)."""
+    if isinstance(kind, pl.List | pl.Array):
+        return pl.List(_known_to_spark(kind.inner))
+    if kind.is_unsigned_integer() and kind != pl.UInt64:
+        return pl.Int64()
+    is_time = kind.is_temporal() and kind != pl.Date
+    sent: pl.DataType = pl.String() if is_time or kind == pl.UInt64 else kind
+    return sent
 
 
 def _is_elsewhere_or_folder(path: str) -> bool:
