@@ -124,11 +124,15 @@ def _arranged(f: Facts, order: NDArray[np.int64]) -> Facts:
     lengths = np.diff(f.held_start)[order]
     start = np.concatenate([[0], np.cumsum(lengths)])
     entries = np.repeat(f.held_start[order] - start[:-1], lengths) + np.arange(start[-1])
-    columns = [*f.codes, f.held, f.weight, f.key, f.past]
-    places = [*[order] * len(f.codes), entries, order, order, order]
-    *codes, held, weight, key, past = side_by_side(
-        lambda i: columns[i][places[i]], range(len(columns))
+    codes = np.empty_like(f.codes)
+    side_by_side(
+        lambda column: np.take(f.codes[column], order, out=codes[column]), range(len(codes))
     )
     return f._replace(
-        codes=np.stack(codes), held_start=start, held=held, weight=weight, key=key, past=past
+        codes=codes,
+        held_start=start,
+        held=f.held[entries],
+        weight=f.weight[order],
+        key=f.key[order],
+        past=f.past[order],
     )
