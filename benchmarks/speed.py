@@ -249,7 +249,8 @@ def _memory(result: Row) -> Row:
 
 
 def starting(bench: Bench) -> None:
-    table = data.write(data.table(8_000, 1), bench.folder / "tables/small.parquet")
+    # As many people as the demo has.
+    table = data.write(data.table(40_000, 1), bench.folder / "tables/small.parquet")
     with tempfile.TemporaryDirectory() as cache:
         series = bench.series("cold", data.policy())
         began = time.perf_counter()

@@ -24,6 +24,8 @@ def floor(table: str, out: str) -> dict[str, float]:
 
 
 def publish(table: str, series: str, registry: str = "") -> dict[str, object]:
+    import serigraph.engines.local
+    import serigraph.tables.preparing  # noqa: F401  (both are imported on demand)
     from serigraph.publishing import publish
 
     stages: dict[str, float] = {}
