@@ -31,8 +31,10 @@ def written_parts(made: MadeOnSpark, ids: pl.Series, setting: Setting) -> Writte
     many = max(sum(piece.members for piece in made.pieces) // ROWS, 1)
     known = sum(release.newcomers for release in setting.releases)
     with cluster_errors("writing the ledger"):
-        returning = _in_order(drafts.filter(f.col("number").isNotNull()), many, "number")
-        files = _written(returning, WriteMembers(setting.drafts, None))
+        files = []
+        if known:
+            returning = _in_order(drafts.filter(f.col("number").isNotNull()), many, "number")
+            files += _written(returning, WriteMembers(setting.drafts, None))
         new = _in_order(drafts.filter(f.col("number").isNull()), many, "id")
         new = setting.kept.keep(new)
         rows = {
