@@ -230,7 +230,7 @@ def peers(bench: Bench, people: int, python: Path, limit: float) -> None:
 
 def peer(name: str, table: Path, python: Path, limit: float) -> Row:
     """One run of a peer; where it fails or does not end, the row says so."""
-    command = [str(python), str(Path(__file__).with_name("speed_peers.py")), name, str(table)]
+    command = [str(python), "-m", "benchmarks.speed_peers", name, str(table)]
     began = time.perf_counter()
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit)

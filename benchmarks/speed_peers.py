@@ -1,6 +1,6 @@
 """One run of a peer, in a process and an installation of its own: prints seconds and peak memory.
 
-`python benchmarks/speed_peers.py PEER TABLE` reads a CSV file; PEER is anonypy or anjana, which
+`python -m benchmarks.speed_peers PEER TABLE` reads a CSV file; PEER is anonypy or anjana, which
 make a table with five values in every group, or pycanon, which says how many values the groups
 of a table have. It imports nothing of Serigraph: peers pin versions that Serigraph does not.
 """
@@ -8,11 +8,12 @@ of a table have. It imports nothing of Serigraph: peers pin versions that Serigr
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 
 import pandas as pd
+
+from benchmarks.peak_memory import peak_mb
 
 NUMBERS = ["age", "zip", "weight", "day"]
 COLUMNS = ["age", "sex", "zip", "weight", "day"]
@@ -59,7 +60,7 @@ def main() -> None:
             {
                 "seconds": time.perf_counter() - began,
                 "result": result,
-                "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+                "peak_mb": peak_mb(),
             }
         )
     )

@@ -8,11 +8,12 @@ not count; whole commands are measured from outside.
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 
 import polars as pl
+
+from benchmarks.peak_memory import peak_mb
 
 
 def floor(table: str, out: str) -> dict[str, float]:
@@ -50,7 +51,7 @@ def publish(table: str, series: str, registry: str = "") -> dict[str, object]:
 def main() -> None:
     work = {"floor": floor, "publish": publish}[sys.argv[1]]
     result = work(*sys.argv[2:])
-    result["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    result["peak_mb"] = peak_mb()
     print(json.dumps(result))
 
 
