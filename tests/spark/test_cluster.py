@@ -191,10 +191,12 @@ def test_a_driver_that_is_killed_in_the_middle(
     finally:
         publisher.kill()
     publisher.communicate()
-    assert serigraph.status(series).releases == ()
+    releases = serigraph.status(series).releases
     assert not any((series / "staging").iterdir())
-    assert not any((series / "ledger").iterdir())
-    serigraph.publish(data.table(6_000, 1), series, label="again", allow_suppression=True)
+    # When its parts are written a release is so nearly done that it may be out before the kill.
+    assert not releases or moment != DRAFTS
+    assert len(list((series / "ledger").iterdir())) == len(releases)
+    serigraph.publish(data.table(6_000, 2), series, label="again", allow_suppression=True)
     found = serigraph.audit(series)
     assert found.is_within
     assert found.files_agree
