@@ -16,13 +16,17 @@ from serigraph.engines.plan import Form
 from serigraph.grouping import kernels as grouping
 from serigraph.population import History
 from serigraph.randomness import SeededRandomness
+from serigraph.recoding import kernels as recoding
 from serigraph.verification import kernels as verification
 
 LAST: list[Any] = [
     grouping.deal_cells,
     grouping.merge_neighbours,
+    grouping.merge_siblings,
+    grouping.find_leaves,
     verification.survey_members,
     verification.overlapping,
+    recoding.extend,
 ]
 
 
@@ -30,8 +34,8 @@ LAST: list[Any] = [
 def test_a_release_uses_what_was_compiled_ahead(form: Form) -> None:
     compile_last()
     ahead = [set(kernel.signatures) for kernel in LAST]
-    population = generated("uniform", "frequent", 500, np.random.default_rng(1))
-    make_release(population, History.none(500), plan(form, "top-down"), SeededRandomness(1))
+    population = generated("uniform", "frequent", 17_000, np.random.default_rng(1))
+    make_release(population, History.none(17_000), plan(form, "top-down"), SeededRandomness(1))
     assert [set(kernel.signatures) for kernel in LAST] == ahead
     assert all(ahead)
 

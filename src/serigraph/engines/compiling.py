@@ -12,9 +12,11 @@ import numpy as np
 import polars as pl
 
 from serigraph.grouping import Demand, kernels, whole_box, whole_cell
+from serigraph.grouping.districts import leaves
 from serigraph.grouping.problem import facts, scratch
 from serigraph.population import Domain, History, Population, ProtectedValue
 from serigraph.privacy.targets import TargetRule
+from serigraph.recoding import normalised_widths
 from serigraph.verification import Proposal, verify
 
 
@@ -54,6 +56,8 @@ def compile_last() -> None:
     cells = whole_cell(2, whole_box(population.domains))
     kernels.deal_cells(f, s, order, cells, slot)
     kernels.merge_neighbours(f, s, order, cells, True, True, slot)
+    kernels.merge_siblings(f, s, order, cells, True)
+    leaves(population.codes, cells)
     box = np.array([[0]], dtype=np.int32), np.array([[1]], dtype=np.int32)
     verify(
         population,
@@ -63,6 +67,7 @@ def compile_last() -> None:
         minimum_size=1,
         where="nowhere",
     )
+    normalised_widths(population, slot, 1)
 
 
 if __name__ == "__main__":
