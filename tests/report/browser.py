@@ -107,7 +107,8 @@ def opened(page: Path, *, width: int) -> Iterator[Tab]:
         raise FileNotFoundError("no browser")
     read_commands, write_commands = os.pipe()
     read_answers, write_answers = os.pipe()
-    with tempfile.TemporaryDirectory() as profile:
+    # Helpers of the browser may write to its profile for a moment after it has ended.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         # The protocol uses the descriptors 3 and 4 of the browser.
         start = f'exec 3<&{read_commands} 4>&{write_answers}; exec "$@"'
         command = ["bash", "-c", start, "bash", path, *FLAGS, f"--user-data-dir={profile}"]
