@@ -46,8 +46,8 @@ class RecallMembers:
                     )
 
     def _ids(self, number: NDArray[np.int64]) -> pl.Series:
-        """The ids of people whose numbers ascend."""
-        low, end = int(number[0]), int(number[-1]) + 1
+        """The ids of people, whose numbers lie close together where they ascend."""
+        low, end = int(number.min()), int(number.max()) + 1
         ids = pl.concat(
             pl.scan_parquet(path, glob=False).slice(max(low - first, 0), end - max(low, first))
             for path, first, after in zip(self.people, self.first, self.first[1:], strict=False)
