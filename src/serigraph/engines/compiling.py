@@ -52,7 +52,7 @@ def compile_last() -> None:
     weight = np.ones(2, dtype=np.uint8)
     f = facts(population, history, demand, weight, np.arange(2, dtype=np.uint64))
     s = scratch(1)
-    order, slot = np.arange(2), np.zeros(2, dtype=np.int64)
+    order, slot = np.arange(2, dtype=np.uint32), np.zeros(2, dtype=np.int64)
     cells = whole_cell(2, whole_box(population.domains))
     kernels.deal_cells(f, s, order, cells, slot)
     kernels.merge_neighbours(f, s, order, cells, True, True, slot)

@@ -54,14 +54,14 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     sample = f._replace(
         codes=np.ascontiguousarray(f.codes[:, ::every]), key=f.key[::every].copy(), interleave=False
     )
-    sampled = np.arange(cell[0, kernels.END], dtype=np.int64)
+    sampled = np.arange(cell[0, kernels.END], dtype=np.uint32)
     s = scratch(len(f.base))
     tree = kernels.cut_down(sample, s, sampled, cell, simple, False, 0, SAMPLED)
     leaf = leaves(f.codes, tree)
     _settle(tree, np.bincount(leaf, minlength=len(tree)))
     order = np.argsort(leaf.astype(np.min_scalar_type(len(tree))), kind="stable")
     arranged = _arranged(f, order)
-    places = np.arange(people, dtype=np.int64)
+    places = np.arange(people, dtype=np.uint32)
     state = kernels.merge_siblings(arranged, s, places, tree, True)
     cells = tree[state >= 0].copy()
     cells = cells[cells[:, kernels.END] > cells[:, kernels.BEGIN]]
@@ -97,7 +97,7 @@ def with_own_targets(drawn: Districts) -> Districts:
         kernels.find_own_targets(f, s, people, own)
         return people
 
-    in_threads(np.arange(len(own)), len(f.base), find)
+    in_threads(np.arange(len(own), dtype=np.uint32), len(f.base), find)
     return replace(drawn, facts=f._replace(own=own))
 
 

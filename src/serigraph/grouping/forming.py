@@ -88,7 +88,7 @@ def excess_pairs(
     """The (person, value) pairs to be given up: everybody that holds, in some group, a value that
     some member of the group cannot bear."""
     f = facts(population, history, demand, weight, np.zeros(population.size, dtype=np.uint64))
-    order = order_by(group)
+    order = order_by(group).astype(np.uint32)
     ends = np.cumsum(np.bincount(group))
     found = kernels.excesses(f, scratch(len(population.protected)), order, ends)
     holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
@@ -111,7 +111,7 @@ def whole_box(domains: Sequence[Domain]) -> Box:
 def _boxed(drawn: Districts, method: Method, simple: bool, report: Report) -> Grouping:
     """Groups that are boxes: each cell is one group."""
     f = drawn.facts
-    order = np.arange(f.codes.shape[1], dtype=np.int64)
+    order = np.arange(f.codes.shape[1], dtype=np.uint32)
     cutting = _Cutting(f, order, simple)
     if method == "top-down":
         cells = in_threads(drawn.cells, len(f.base), cutting.coarsely, first_half(report))
@@ -215,7 +215,7 @@ def _least_size(f: Facts) -> int:
 def _interleaved(drawn: Districts, method: Method, simple: bool, report: Report) -> Grouping:
     """Groups that interleave: each cell is dealt into as many groups as it bears."""
     f = drawn.facts
-    order = np.arange(f.codes.shape[1], dtype=np.int64)
+    order = np.arange(f.codes.shape[1], dtype=np.uint32)
     slot = np.empty(len(order), dtype=np.int64)
     blind_size = _least_size(f) if method == "bottom-up" else 0
 

@@ -27,8 +27,9 @@ PLAIN = 0  # no protected value: records may stay as they are
 VALID = 1
 FAILED = 2  # no valid grouping was found
 
-LARGE = 512  # people of a larger cell are sampled to choose its cut; 2 ** PLACE_BITS at most
-PLACE_BITS = 13
+LARGE = 512  # people of a larger cell are sampled to choose its cut
+SORTED_DIGITS = 10  # of a code, at once
+SORTED_AT_ONCE = 1 << SORTED_DIGITS
 SAMPLE = 40
 TRIAL = 8192  # people of a cell that is cut in two ways, at the most
 TRIES = 16  # cuts, before a cell is left as it is
@@ -79,6 +80,7 @@ class Scratch(NamedTuple):
     linked: NDArray[np.int64]  # people of the cell that were linked to the value before
     links: NDArray[np.int64]  # of one person to each value
     survival: NDArray[np.float64]  # likewise
+    sides: NDArray[np.int64]  # [side, value] holders on both sides of a cut
     touched: NDArray[np.int64]  # values in the cell
     local: NDArray[np.int64]  # place of a value among the touched ones
 
@@ -86,7 +88,7 @@ class Scratch(NamedTuple):
 class Dealing(NamedTuple):
     """A cell while its people are dealt to groups; values are numbered as the cell has them."""
 
-    who: NDArray[np.int64]  # the people
+    who: NDArray[np.uint32]  # the people
     seat: NDArray[np.int64]  # the group of each, or -1
     room: NDArray[np.int64]  # seats left in each group
     cap: NDArray[np.int64]  # how many of a value any group may hold
@@ -101,13 +103,13 @@ class Board(NamedTuple):
     A cell that was cut out of it is a range in all of these orders.
     """
 
-    who: NDArray[np.int64]
+    who: NDArray[np.uint32]
     at: NDArray[np.float64]  # [column, person] position
-    ranked: NDArray[np.int64]  # [column, place] -> person
-    held_start: NDArray[np.int64]
-    held: NDArray[np.int32]
+    ranked: NDArray[np.uint32]  # [column, place] -> person
+    held_start: NDArray[np.uint32]
+    held: NDArray[np.uint32]
     is_left: NDArray[np.bool_]  # [person]
-    spare: NDArray[np.int64]
+    spare: NDArray[np.uint32]
     block: NDArray[np.float64]  # [end, block] of the people between two possible cuts
     width: NDArray[np.float64]  # [side, blocks on that side]
     need: NDArray[np.float64]  # likewise
@@ -286,7 +288,7 @@ def deal(f, s, people, a, b, size, slot):
         clear(s, touched)
         return 0
     even = n // groups
-    who = np.empty(n, dtype=np.int64)
+    who = np.empty(n, dtype=np.uint32)
     for i in range(n):
         who[i] = people[a + i]
     room = np.empty(groups, dtype=np.int64)
@@ -297,34 +299,34 @@ def deal(f, s, people, a, b, size, slot):
         s.local[s.touched[t]] = t
         cap[t] = int(even * (1.0 + SLACK) / f.base[s.touched[t]])
     allowed = find_allowed(f, s, who, touched, even * (1.0 + SLACK), cap)
-    # Holders of the most frequent value first, then of the next, at random within. (To sort numbers
-    # that carry a place in their lowest bits compiles and runs faster than an argsort.)
-    packed = np.empty(touched, dtype=np.int64)
+    # Holders of the most frequent value first, then of the next, at random within.
+    before = np.zeros(n + 2, dtype=np.int64)  # values by the number of those that lack them
     for t in range(touched):
-        packed[t] = ((n - s.holders[s.touched[t]]) << 32) | t
-    packed.sort()
+        before[n - s.holders[s.touched[t]] + 1] += 1
+    for k in range(n + 1):
+        before[k + 1] += before[k]
     turn = np.empty(touched, dtype=np.int64)
-    for k in range(touched):
-        turn[packed[k] & ((1 << 32) - 1)] = k
-    places = 1
-    while places < n:
-        places *= 2
-    packed = np.empty(n, dtype=np.int64)
+    for t in range(touched):
+        k = n - s.holders[s.touched[t]]
+        turn[t] = before[k]
+        before[k] += 1
+    chance = np.empty(n, dtype=np.int64)
     first = np.empty(n, dtype=np.int64)
     free = np.zeros(touched + 2, dtype=np.int64)
     for i in range(n):
         person = who[i]
-        packed[i] = (f.key[person] & -places) | i
+        other = ((f.key[person] & ((1 << 31) - 1)) * (i + 1)) >> 31  # one before, or the same
+        chance[i] = chance[other]
+        chance[other] = i
         first[i] = touched
         for h in range(f.held_start[person], f.held_start[person + 1]):
             first[i] = min(first[i], turn[s.local[f.held[h]]])
         free[first[i] + 1] += 1
-    packed.sort()
     for k in range(touched + 1):
         free[k + 1] += free[k]
     people_first = np.empty(n, dtype=np.int64)
     for k in range(n):
-        i = packed[k] & (places - 1)
+        i = chance[k]
         people_first[free[first[i]]] = i
         free[first[i]] += 1
     clear(s, touched)
@@ -457,22 +459,23 @@ def board_of(f, people, a, b, m):
     Equal codes lie in random order.
     """
     columns = f.codes.shape[0]
-    who = np.empty(m, dtype=np.int64)
+    who = np.empty(m, dtype=np.uint32)
     for i in range(m):
-        who[i] = people[a + (i * (b - a)) // m]
+        person = people[a + i if m == b - a else a + (i * (b - a)) // m]
+        other = ((f.key[person] >> 31) * (i + 1)) >> 32  # somebody before, or the same
+        who[i] = who[other]
+        who[other] = person
     at = np.empty((columns, m), dtype=np.float64)
     ranked = np.empty((columns, m), dtype=np.uint32)
-    packed = np.empty(m, dtype=np.int64)
+    code = np.empty(m, dtype=np.uint32)
+    spare = np.empty(m, dtype=np.uint32)
+    place = np.empty(SORTED_AT_ONCE + 1, dtype=np.uint32)
     for e in range(columns):
         for i in range(m):
-            code = f.codes[e, who[i]]
-            at[e, i] = f.position[f.offset[e] + code]
-            chance = (f.key[who[i]] >> 44) << PLACE_BITS
-            packed[i] = (np.int64(code) << (PLACE_BITS + 19)) | chance | i
-        packed.sort()
-        for i in range(m):
-            ranked[e, i] = packed[i] & ((1 << PLACE_BITS) - 1)
-    held_start = np.zeros(m + 1, dtype=np.int64)
+            code[i] = f.codes[e, who[i]]
+            at[e, i] = f.position[f.offset[e] + code[i]]
+        sort_codes(code, ranked[e], spare, place)
+    held_start = np.zeros(m + 1, dtype=np.uint32)
     for i in range(m):
         held_start[i + 1] = held_start[i] + f.held_start[who[i] + 1] - f.held_start[who[i]]
     held = np.empty(held_start[m], dtype=np.uint32)
@@ -486,13 +489,43 @@ def board_of(f, people, a, b, m):
         held_start,
         held,
         np.zeros(m, dtype=np.bool_),
-        np.empty(m, dtype=np.int64),
+        spare,
         np.empty((2, m), dtype=np.float64),
         np.empty((2, m + 1), dtype=np.float64),
         np.empty((2, m + 1), dtype=np.float64),
         np.empty((columns * m, 3), dtype=np.int64),
         np.empty(columns * m, dtype=np.float64),
     )
+
+
+@inner
+def sort_codes(code, ranked, spare, place):
+    """Write the people in the order of their codes to ``ranked``, equal ones in their own order.
+
+    People are put to their places by some digits of the code at a time, the last ones first.
+    """
+    low, high = np.int64(1 << 32), np.int64(0)
+    for i in range(len(code)):
+        ranked[i] = i
+        low = min(low, np.int64(code[i]))
+        high = max(high, np.int64(code[i]))
+    digits = 0
+    while (high - low) >> digits > 0:
+        places = min((high - low) >> digits, SORTED_AT_ONCE - 1) + 1
+        for k in range(places + 1):
+            place[k] = 0
+        for i in range(len(code)):
+            place[((code[i] - low) >> digits & (SORTED_AT_ONCE - 1)) + 1] += 1
+        for k in range(places):
+            place[k + 1] += place[k]
+        for i in range(len(code)):
+            person = ranked[i]
+            k = (code[person] - low) >> digits & (SORTED_AT_ONCE - 1)
+            spare[place[k]] = person
+            place[k] += 1
+        for i in range(len(code)):
+            ranked[i] = spare[i]
+        digits += SORTED_DIGITS
 
 
 @inner
@@ -505,27 +538,29 @@ def find_widths(board, d, a, b, step, squared):
         board.width[0, k] = board.width[1, k] = 0.0
     for e in range(len(board.at)):
         at = board.at[e]
-        if step > 1:
-            for k in range(blocks):
-                low = high = at[ranked[a + k * step]]
-                for i in range(a + k * step + 1, min(a + (k + 1) * step, b)):
-                    where = at[ranked[i]]
-                    low = min(low, where)
-                    high = max(high, where)
-                board.block[0, k], board.block[1, k] = low, high
-        for side in range(2):
-            low, high = np.inf, -np.inf
-            for k in range(blocks):
-                block = blocks - 1 - k if side else k
-                if step > 1:
-                    low = min(low, board.block[0, block])
-                    high = max(high, board.block[1, block])
-                else:
-                    where = at[ranked[a + block]]
-                    low = min(low, where)
-                    high = max(high, where)
-                width = min(high - low, 1.0)
-                board.width[side, k + 1] += width * width if squared else width
+        if at[board.ranked[e, a]] == at[board.ranked[e, b - 1]]:
+            continue
+        for k in range(blocks):
+            begin, end = a + k * step, min(a + (k + 1) * step, b)
+            low, high = at[ranked[begin]], at[ranked[end - 1]]
+            for i in range(begin, begin if e == d else end):
+                where = at[ranked[i]]
+                low = where if where < low else low
+                high = where if where > high else high
+            board.block[0, k], board.block[1, k] = low, high
+        low, high = board.block[0, 0], board.block[1, 0]
+        low_right, high_right = board.block[0, blocks - 1], board.block[1, blocks - 1]
+        for k in range(blocks):
+            first, last = board.block[0, k], board.block[1, k]
+            low = first if first < low else low
+            high = last if last > high else high
+            width = high - low if high - low < 1.0 else 1.0
+            board.width[0, k + 1] += width * width if squared else width
+            first, last = board.block[0, blocks - 1 - k], board.block[1, blocks - 1 - k]
+            low_right = first if first < low_right else low_right
+            high_right = last if last > high_right else high_right
+            width = high_right - low_right if high_right - low_right < 1.0 else 1.0
+            board.width[1, k + 1] += width * width if squared else width
 
 
 @inner
@@ -603,25 +638,20 @@ def boundary(f, d, left, right, shallowest):
 
 
 @inner
-def list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, one_side):
+def list_cuts(f, s, board, box, a, b, weight, touched, size, least, squared, is_blind, one_side):
     """List the cuts of a cell with their scores, the lower the better; returns how many.
 
     A cut is a row: column, people on the left in the order of the column, last code on the left.
-    ``box`` is the row of the cell: only its shallowest boundaries may be cut. Both sides must have
-    ``least`` people and must be able to stand by themselves as far as the counts of values go; with
-    ``one_side`` it is enough, though far worse, if one of them does. The score is the width of both
-    sides, weighted by people; it grows where people are left over, and in a crowded cell with what
-    the values on both sides need, since that is lost for further cuts. (In a cell with few holders,
-    that would tell where they are.) If the cut ``is_blind`` values play no part.
+    ``box`` is the row of the cell: only its shallowest boundaries may be cut. ``weight`` and the
+    number of values ``touched`` are its tally. Both sides must have ``least`` people and must be
+    able to stand by themselves as far as the counts of values go; with ``one_side`` it is enough,
+    though far worse, if one of them does. The score is the width of both sides, weighted by people;
+    it grows where people are left over, and in a crowded cell with what the values on both sides
+    need, since that is lost for further cuts. (In a cell with few holders, that would tell where
+    they are.) If the cut ``is_blind`` values play no part.
     """
     n = b - a
     found = 0
-    touched = 0
-    weight = n
-    if not is_blind:
-        for i in range(a, b):
-            board.spare[i - a] = board.who[board.ranked[0, i]]
-        weight, touched = tally(f, s, board.spare, np.int64(0), n)
     step = size if f.interleave else np.int64(1)
     blocks = (n + step - 1) // step
     for d in range(f.codes.shape[0]):
@@ -640,11 +670,18 @@ def list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, one_side):
         spare = np.int64(0)  # people on the right beyond whole groups
         for k in range(blocks - 1, 0, -1):
             i = k * step
-            for place in range(a + i, last):
-                on_left -= 1 if is_blind else f.weight[board.who[ranked[place]]]
+            for place in range(a + i, a + i if weight == n else last):
+                on_left -= f.weight[board.who[ranked[place]]]
+            on_left = i if weight == n else on_left
             last = a + i
             spare = spare + 1 if spare < size - 1 else np.int64(0)
             if on_left < least or weight - on_left < least:
+                continue
+            if not is_blind:
+                need_left, need_right = board.need[0, k], board.need[1, blocks - k]
+            left = need_left <= on_left * (1.0 + SLACK)
+            right = need_right <= (weight - on_left) * (1.0 + SLACK)
+            if not (left and right) and not (one_side and (left or right)):
                 continue
             before, behind = ranked[a + i - 1], ranked[a + i]
             if not f.interleave and board.at[d, before] == board.at[d, behind]:
@@ -654,12 +691,6 @@ def list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, one_side):
                 right_code = np.int64(f.codes[d, board.who[behind]])
                 code = boundary(f, d, code, right_code, shallowest)
             if code < 0:
-                continue
-            if not is_blind:
-                need_left, need_right = board.need[0, k], board.need[1, blocks - k]
-            left = need_left <= on_left * (1.0 + SLACK)
-            right = need_right <= (weight - on_left) * (1.0 + SLACK)
-            if not (left and right) and not (one_side and (left or right)):
                 continue
             score = i * board.width[0, k] + (n - i) * board.width[1, blocks - k]
             if not f.interleave:
@@ -691,7 +722,7 @@ def next_cut(board, found):
 
 
 @inner
-def choose_cut(f, s, board, box, a, b, size, state, simple, squared, is_blind):
+def choose_cut(f, s, board, box, a, b, n, touched, size, state, simple, squared, is_blind):
     """The cut of a cell, by its row in the board's list, or -1 if none will do.
 
     A cell that is not valid as it is may be cut so that one side becomes valid. Where people have
@@ -699,7 +730,9 @@ def choose_cut(f, s, board, box, a, b, size, state, simple, squared, is_blind):
     """
     is_failed = state == FAILED
     least = f.minimum_size if is_failed else size
-    found = list_cuts(f, s, board, box, a, b, size, least, squared, is_blind, is_failed)
+    found = list_cuts(
+        f, s, board, box, a, b, n, touched, size, least, squared, is_blind, is_failed
+    )
     if is_blind or simple or f.interleave or b - a > THOROUGH:
         return next_cut(board, found)
     start = np.int64(0)
@@ -737,13 +770,11 @@ def apply_cut(board, a, b, cut, order, begin):
         x = a
         y = np.int64(0)
         for i in range(a, b):
+            # Written to both sides, and kept on one: which one it is cannot be foretold.
             person = board.ranked[e, i]
-            if board.is_left[person]:
-                board.ranked[e, x] = person
-                x += 1
-            else:
-                board.spare[y] = person
-                y += 1
+            board.ranked[e, x] = board.spare[y] = person
+            x += board.is_left[person]
+            y += not board.is_left[person]
         for i in range(y):
             board.ranked[e, x + i] = board.spare[i]
 
@@ -761,17 +792,13 @@ def people_in(f, people, a, b):
 def part(f, order, a, b, column, code, target):
     """Write the cell to ``target``, the side up to the code first; returns how many are there."""
     left = np.int64(0)
+    right = b - a - 1
     for i in range(a, b):
-        left += f.codes[column, order[i]] <= code
-    x = np.int64(0)
-    y = left
-    for i in range(a, b):
-        if f.codes[column, order[i]] <= code:
-            target[x] = order[i]
-            x += 1
-        else:
-            target[y] = order[i]
-            y += 1
+        # Written to both sides, and kept on one: which one it is cannot be foretold.
+        target[left] = target[right] = order[i]
+        is_left = f.codes[column, order[i]] <= code
+        left += is_left
+        right -= not is_left
     return left
 
 
@@ -782,18 +809,32 @@ def round_down(f, people, left, column, size):
     Interleaved groups may part people with equal codes; who of them goes is left to chance.
     """
     whole = left - left % size
+    if left == whole:
+        return left
+    last = np.empty(left - whole + 1, dtype=np.int64)  # ranks, descending; the end is for the rest
+    for k in range(len(last)):
+        last[k] = -1
+    for i in range(left):
+        rank = rank_of(f, people[i], column)
+        k = left - whole
+        while k > 0 and last[k - 1] < rank:
+            last[k] = last[k - 1]
+            k -= 1
+        last[k] = rank
+    i = np.int64(0)
     while left > whole:
-        last = np.int64(0)
-        highest = np.int64(-1)
-        for i in range(left):
-            code = np.int64(f.codes[column, people[i]])
-            rank = (code << 32) | (f.key[people[i]] >> 31)
-            if rank > highest:
-                highest = rank
-                last = np.int64(i)
-        left -= 1
-        people[last], people[left] = people[left], people[last]
+        if rank_of(f, people[i], column) >= last[len(last) - 2]:
+            left -= 1
+            people[i], people[left] = people[left], people[i]
+        else:
+            i += 1
     return left
+
+
+@inner
+def rank_of(f, person, column):
+    """The code of a person, and at random among equal ones."""
+    return (np.int64(f.codes[column, person]) << 32) | (f.key[person] >> 31)
 
 
 @inner
@@ -815,28 +856,23 @@ def weigh_cut(f, s, order, a, b, column, code, size, is_blind):
     """Whether both sides of a cut have ``size`` people and can be one group each, as far as the
     counts of values go, and what the values of both need together."""
     left, right = np.int64(0), np.int64(0)
-    need_left, need_right = 0.0, 0.0
+    values = np.int64(0 if is_blind else len(s.holders))
+    for value in range(values):
+        s.sides[0, value] = s.sides[1, value] = 0
     for i in range(a, b):
         person = order[i]
-        is_left = f.codes[column, person] <= code
-        counts = np.int64(1) if is_blind else np.int64(f.weight[person])
-        if is_left:
-            left += counts
-        else:
-            right += counts
-        if is_blind:
-            continue
-        for h in range(f.held_start[person], f.held_start[person + 1]):
-            value = f.held[h]
-            if is_left:
-                s.holders[value] += 1
-                need_left = max(need_left, s.holders[value] * f.base[value])
-            else:
-                s.links[value] += 1
-                need_right = max(need_right, s.links[value] * f.base[value])
-    if not is_blind:
-        for value in range(len(s.holders)):
-            s.holders[value] = s.links[value] = 0
+        side = np.uint32(f.codes[column, person] > code)
+        counts = np.int64(1 if is_blind else f.weight[person])
+        right += side * counts
+        left += counts
+        if not is_blind:
+            for h in range(f.held_start[person], f.held_start[person + 1]):
+                s.sides[side, f.held[h]] += 1
+    left -= right
+    need_left, need_right = 0.0, 0.0
+    for value in range(values):
+        need_left = max(need_left, s.sides[0, value] * f.base[value])
+        need_right = max(need_right, s.sides[1, value] * f.base[value])
     is_valid = left >= size and right >= size
     is_valid = is_valid and need_left <= left * (1.0 + SLACK)
     return is_valid and need_right <= right * (1.0 + SLACK), need_left + need_right
@@ -853,15 +889,18 @@ def cut_large(f, s, order, box, a, b, size, squared, is_blind, found_cut):
     start = np.int64(0)
     one = np.int64(1)
     yes = b > a
-    target = np.empty(b - a, dtype=np.int64)
+    target = np.empty(b - a, dtype=np.uint32)
     competes = not is_blind and not f.interleave and b - a <= TRIAL
     if competes:
         competes = size_needed(f, s, order, a, b) > CROWDED * (b - a)
     # Where a few people show no cut, the only ones may be around a branch that few people have.
-    for m in (np.int64(SAMPLE), min(b - a, np.int64(1 << PLACE_BITS))):
+    for m in (np.int64(SAMPLE), min(b - a, np.int64(TRIAL))):
         board = board_of(f, order, a, b, m)
-        found = list_cuts(f, s, board, box, start, m, one, one, squared, yes, not yes)
+        found = list_cuts(
+            f, s, board, box, start, m, m, start, one, one, squared, yes, not yes
+        )
         best = np.int64(-1)
+        left = start
         lowest = np.inf
         valid = 0
         for _ in range(TRIES_LARGE if b - a <= TRIAL else TRIES):
@@ -871,8 +910,8 @@ def cut_large(f, s, order, box, a, b, size, squared, is_blind, found_cut):
             score = board.score[cut]
             board.score[cut] = np.inf
             column, code = board.cuts[cut, 0], board.cuts[cut, 2]
+            need = 0.0
             if f.interleave:
-                need = 0.0
                 left = part(f, order, a, b, column, code, target)
                 if b - a <= TRIAL:
                     left = round_down(f, target, left, column, size)
@@ -895,9 +934,8 @@ def cut_large(f, s, order, box, a, b, size, squared, is_blind, found_cut):
         if best < 0:
             continue
         found_cut[0], found_cut[1] = board.cuts[best, 0], board.cuts[best, 2]
-        left = part(f, order, a, b, found_cut[0], found_cut[1], target)
-        if f.interleave and b - a <= TRIAL:
-            left = round_down(f, target, left, found_cut[0], size)
+        if not f.interleave:
+            left = part(f, order, a, b, found_cut[0], found_cut[1], target)
         for i in range(b - a):
             order[a + i] = target[i]
         return left
@@ -986,9 +1024,9 @@ def cut_down(f, s, order, cells, simple, squared, until, blind_size):
         tree[row, RIGHT] = 0
         a, b = tree[row, BEGIN], tree[row, END]
         size = blind_size
-        touched = start
+        n, touched = b - a, start
         if not is_blind:
-            _, touched = tally(f, s, order, a, b)
+            n, touched = tally(f, s, order, a, b)
             size = group_size(f, s, touched)
             clear(s, touched)
         thorough = not simple and not f.interleave and b - a <= THOROUGH
@@ -1016,7 +1054,9 @@ def cut_down(f, s, order, cells, simple, squared, until, blind_size):
                 board_begin, board_end = a, b
                 board = board_of(f, order, a, b, b - a)
             x, y = a - board_begin, b - board_begin
-            best = choose_cut(f, s, board, tree[row], x, y, size, state, simple, squared, is_blind)
+            best = choose_cut(
+                f, s, board, tree[row], x, y, n, touched, size, state, simple, squared, is_blind
+            )
             if best >= 0:
                 apply_cut(board, x, y, best, order, a)
                 middle = board.cuts[best, 1]

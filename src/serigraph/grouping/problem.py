@@ -110,6 +110,7 @@ def scratch(values: int) -> Scratch:
         linked=np.zeros(values, dtype=np.int64),
         links=np.zeros(values, dtype=np.int64),
         survival=np.zeros(values, dtype=np.float64),
+        sides=np.zeros((2, values), dtype=np.int64),
         touched=np.zeros(values, dtype=np.int64),
         local=np.zeros(values, dtype=np.int64),
     )

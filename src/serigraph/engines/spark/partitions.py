@@ -80,7 +80,7 @@ def grow(
     columns = len(domains)
     cell = whole_cell(people, whole_box(domains))
     size = max(2 * people // (3 * max(leaves, 1)), 1)
-    order = np.arange(people, dtype=np.int64)
+    order = np.arange(people, dtype=np.uint32)
     f = _blind_facts(domains, sample, randomness)
     if people == 0 or leaves <= 1:
         return Tree(cell, columns)
