@@ -68,9 +68,9 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     return Districts(arranged, order, cells)
 
 
-def leaves(codes: NDArray[np.int32], tree: NDArray[np.int64]) -> NDArray[np.int64]:
+def leaves(codes: NDArray[np.int32], tree: NDArray[np.int64]) -> NDArray[np.uint32]:
     """The row of the leaf that each person lies in."""
-    leaf = np.empty(codes.shape[1], dtype=np.int64)
+    leaf = np.empty(codes.shape[1], dtype=np.uint32)
     side_by_side(
         lambda part: kernels.find_leaves(codes, tree, part.start, part.stop, leaf),
         slices(len(leaf)),
@@ -121,18 +121,28 @@ def in_threads(
 
 
 def _arranged(f: Facts, order: NDArray[np.int64]) -> Facts:
-    lengths = np.diff(f.held_start)[order]
-    start = np.concatenate([[0], np.cumsum(lengths)])
-    entries = np.repeat(f.held_start[order] - start[:-1], lengths) + np.arange(start[-1])
-    codes = np.empty_like(f.codes)
+    """The facts of the people in another order. Keys are as random as they are in any order."""
+    lengths = np.diff(f.held_start)
+    start, entries = f.held_start, order
+    if len(f.held) != len(order) or lengths.max() > 1:
+        lengths = lengths[order]
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        entries = np.repeat(f.held_start[order] - start[:-1], lengths) + np.arange(start[-1])
+    codes, held = np.empty_like(f.codes), np.empty_like(f.held)
+
+    def take(part: slice) -> None:
+        for column in range(len(codes)):
+            np.take(f.codes[column], order[part], out=codes[column, part], mode="clip")
+
+    side_by_side(take, slices(len(order)))
     side_by_side(
-        lambda column: np.take(f.codes[column], order, out=codes[column]), range(len(codes))
+        lambda part: np.take(f.held, entries[part], out=held[part], mode="clip"),
+        slices(len(entries)),
     )
     return f._replace(
         codes=codes,
         held_start=start,
-        held=f.held[entries],
-        weight=f.weight[order],
-        key=f.key[order],
+        held=held,
+        weight=f.weight if f.weight.all() else f.weight[order],
         past=f.past[order],
     )

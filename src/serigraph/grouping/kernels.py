@@ -38,6 +38,7 @@ COMPETING = 8  # cuts of a large cell that both sides survive
 GROUPS_TO_DEAL = 8  # in a cell at the least, where more than the values' shares matters
 PATIENCE = 64  # groups in a cell, before they are made larger because of histories
 NEIGHBOURHOOD = 32  # groups that are merged and cut anew, bottom-up
+FALLING = 1024  # people that look for their district at the same time
 EXCHANGES = 400  # tried for somebody that fits nowhere
 THOROUGH = 2048  # cells up to this size are checked against every member's history
 WASTEFUL = 1.5  # a cut that leaves room for fewer groups than before seems so much wider
@@ -1095,15 +1096,34 @@ def total_width(f, order, cells):
 
 @kernel
 def find_leaves(codes, tree, begin, end, leaf):
-    """Let people fall into the leaves of a tree that was grown from a sample: write their rows."""
+    """Let people fall into the leaves of a tree that was grown from a sample: write their rows.
+
+    Many people fall one step at a time, and whoever has arrived falls on the spot: no step has to
+    wait for the one before, and none is foretold wrongly.
+    """
     columns = codes.shape[0]
-    for person in range(begin, end):
-        row = np.int64(0)
-        while tree[row, RIGHT] > 0:
-            d = tree[row, COLUMN]
-            is_left = codes[d, person] <= tree[row + 1, BOX + columns + d]
-            row = row + 1 if is_left else tree[row, RIGHT]
-        leaf[person] = row
+    column = np.zeros(len(tree), dtype=np.uint32)
+    code = np.zeros(len(tree), dtype=np.int32)
+    child = np.empty((len(tree), 2), dtype=np.uint32)
+    depth = np.zeros(len(tree), dtype=np.int64)
+    deepest = np.int64(0)
+    for row in range(len(tree)):
+        child[row, 0] = child[row, 1] = row
+        if tree[row, RIGHT] > 0:
+            column[row] = tree[row, COLUMN]
+            code[row] = tree[row + 1, BOX + columns + tree[row, COLUMN]]
+            child[row, 0], child[row, 1] = row + 1, tree[row, RIGHT]
+            depth[row + 1] = depth[tree[row, RIGHT]] = depth[row] + 1
+        deepest = max(deepest, depth[row])
+    for first in range(begin, end, FALLING):
+        last = min(first + FALLING, end)
+        for person in range(first, last):
+            leaf[person] = 0
+        for _ in range(deepest):
+            for person in range(first, last):
+                row = leaf[person]
+                is_right = np.uint32(codes[column[row], person] > code[row])
+                leaf[person] = child[row, is_right]
 
 
 @kernel
