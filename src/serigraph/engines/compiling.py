@@ -52,22 +52,24 @@ def compile_last() -> None:
     weight = np.ones(2, dtype=np.uint8)
     f = facts(population, history, demand, weight, np.arange(2, dtype=np.uint64))
     s = scratch(1)
-    order, slot = np.arange(2, dtype=np.uint32), np.zeros(2, dtype=np.int64)
+    order, slot = np.arange(2, dtype=np.uint32), np.zeros(2, dtype=np.uint32)
+    group = np.zeros(2, dtype=np.int64)
     cells = whole_cell(2, whole_box(population.domains))
     kernels.deal_cells(f, s, order, cells, slot)
     kernels.merge_neighbours(f, s, order, cells, True, True, slot)
     kernels.merge_siblings(f, s, order, cells, True)
+    kernels.write_groups(order, np.arange(2), cells, group[:1], slot, group)
     leaves(population.codes, cells)
     box = np.array([[0]], dtype=np.int32), np.array([[1]], dtype=np.int32)
     verify(
         population,
         history,
-        Proposal(slot, *box),
+        Proposal(group, *box),
         presence_known=False,
         minimum_size=1,
         where="nowhere",
     )
-    normalised_widths(population, slot, 1)
+    normalised_widths(population, group, 1)
 
 
 if __name__ == "__main__":

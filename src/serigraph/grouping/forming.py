@@ -9,7 +9,7 @@ the width of their boxes and by counts of values; who in a cell holds what plays
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import fsum
 from typing import Literal
@@ -31,6 +31,7 @@ from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import Demand, facts, scratch
 from serigraph.population import Domain, History, Population, order_by, ranked
 from serigraph.progress import Progress, silently
+from serigraph.threads import side_by_side, slices
 
 Method = Literal["top-down", "bottom-up"]
 MOST = 2**62  # quasi-identifiers that one number can tell apart
@@ -72,10 +73,8 @@ def form_groups(
     drawn = with_own_targets(districts(f, whole, simple))
     progress("forming groups")
     form = _interleaved if demand.interleave else _boxed
-    grouping = form(drawn, method, simple, partial(progress, "forming groups"))
-    group = np.empty(population.size, dtype=np.int64)
-    group[drawn.people] = grouping.group
-    return replace(grouping, group=group)
+    formed = form(drawn, method, simple, partial(progress, "forming groups"))
+    return _numbered(formed, drawn.people, population.codes, has_boxes=not demand.interleave)
 
 
 def excess_pairs(
@@ -108,7 +107,17 @@ def whole_box(domains: Sequence[Domain]) -> Box:
     return [0] * len(domains), [max(domain.size - 1, 0) for domain in domains]
 
 
-def _boxed(drawn: Districts, method: Method, simple: bool, report: Report) -> Grouping:
+@dataclass(frozen=True)
+class _Formed:
+    """Cells that are groups or were dealt into groups, or whose people need none."""
+
+    cells: NDArray[np.int64]
+    order: NDArray[np.uint32]
+    slot: NDArray[np.uint32]  # of each place of the order, the group within the cell
+    has_failed: bool
+
+
+def _boxed(drawn: Districts, method: Method, simple: bool, report: Report) -> _Formed:
     """Groups that are boxes: each cell is one group."""
     f = drawn.facts
     order = np.arange(f.codes.shape[1], dtype=np.uint32)
@@ -120,7 +129,9 @@ def _boxed(drawn: Districts, method: Method, simple: bool, report: Report) -> Gr
         cells = np.concatenate([cells[~is_open], opened])
     else:
         cells = _narrowest(cutting, drawn.cells, cutting.bottom_up, report)
-    return _numbered(f, order, cells)
+    cells[:, kernels.GROUPS] = cells[:, kernels.STATE] != kernels.PLAIN
+    has_failed = bool((cells[:, kernels.STATE] == kernels.FAILED).any())
+    return _Formed(cells, order, np.zeros(len(order), dtype=np.uint32), has_failed)
 
 
 @dataclass(frozen=True)
@@ -128,7 +139,7 @@ class _Cutting:
     """The ways to cut cells into groups that are boxes; they rearrange ``order`` as they go."""
 
     f: Facts
-    order: NDArray[np.int64]
+    order: NDArray[np.uint32]
     simple: bool
 
     def coarsely(self, s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -212,11 +223,11 @@ def _least_size(f: Facts) -> int:
     return max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
 
 
-def _interleaved(drawn: Districts, method: Method, simple: bool, report: Report) -> Grouping:
+def _interleaved(drawn: Districts, method: Method, simple: bool, report: Report) -> _Formed:
     """Groups that interleave: each cell is dealt into as many groups as it bears."""
     f = drawn.facts
     order = np.arange(f.codes.shape[1], dtype=np.uint32)
-    slot = np.empty(len(order), dtype=np.int64)
+    slot = np.empty(len(order), dtype=np.uint32)
     blind_size = _least_size(f) if method == "bottom-up" else 0
 
     def dealt(s: Scratch, drawn: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -233,61 +244,63 @@ def _interleaved(drawn: Districts, method: Method, simple: bool, report: Report)
 
     s = scratch(len(f.base))
     cells = merged(s, in_threads(drawn.cells, len(f.base), dealt, report), True)
-    dealt_into = cells[:, kernels.GROUPS]
-    lengths = cells[:, kernels.END] - cells[:, kernels.BEGIN]
-    first = np.where(dealt_into > 0, np.cumsum(dealt_into) - dealt_into, -1)
-    group = np.full(len(order), -1, dtype=np.int64)
-    of_cell = np.repeat(first, lengths)
-    group[order] = np.where(of_cell >= 0, of_cell + slot, -1)
-    groups = int(dealt_into.sum())
     failed = cells[cells[:, kernels.STATE] == kernels.FAILED]
     if len(failed):
         boxes = _Cutting(f._replace(interleave=False), order, simple=f.past.shape[1] == 0)
         alone = boxes.completely(s, failed)
-        for a, b, state in alone[:, :3].tolist():
-            if state != kernels.PLAIN:
-                group[order[a:b]] = groups
-                groups += 1
-    group, groups = _plain_groups(f, group, groups)
-    empty = np.empty((groups, 0), dtype=np.int32)
-    return Grouping(group, empty, empty, has_failed=len(failed) > 0)
+        alone[:, kernels.GROUPS] = alone[:, kernels.STATE] != kernels.PLAIN
+        for a, b in alone[:, :2].tolist():
+            slot[a:b] = 0
+        cells = np.concatenate([cells[cells[:, kernels.STATE] != kernels.FAILED], alone])
+    return _Formed(cells, order, slot, has_failed=len(failed) > 0)
 
 
-def _numbered(f: Facts, order: NDArray[np.int64], cells: NDArray[np.int64]) -> Grouping:
-    columns = f.codes.shape[0]
-    cells = cells[np.argsort(cells[:, kernels.BEGIN])]
-    boxed = cells[:, kernels.STATE] != kernels.PLAIN
-    number = np.where(boxed, np.cumsum(boxed) - 1, -1)
-    group = np.empty(len(order), dtype=np.int64)
-    group[order] = np.repeat(number, cells[:, kernels.END] - cells[:, kernels.BEGIN])
-    boxes = int(boxed.sum())
-    group, groups = _plain_groups(f, group, boxes)
-    somebody = np.zeros(groups, dtype=np.int64)
-    somebody[group] = np.arange(len(order))
-    points = f.codes[:, somebody[boxes:]].T.astype(np.int64)
-    low = cells[boxed, kernels.BOX : kernels.BOX + columns]
-    high = cells[boxed, kernels.BOX + columns :]
+def _numbered(
+    formed: _Formed, people: NDArray[np.int64], codes: NDArray[np.int32], *, has_boxes: bool
+) -> Grouping:
+    """Number groups through; whoever needs none is in one with those of equal codes."""
+    cells = formed.cells[np.argsort(formed.cells[:, kernels.BEGIN])]
+    groups = cells[:, kernels.GROUPS]
+    first = np.where(groups > 0, np.cumsum(groups) - groups, -1)
+    group = np.empty(len(people), dtype=np.int64)
+    side_by_side(
+        lambda part: kernels.write_groups(
+            formed.order, people, cells[part], first[part], formed.slot, group
+        ),
+        slices(len(cells)),
+    )
+    dealt = int(groups.sum())
+    group, number = _plain_groups(codes, group, dealt)
+    if not has_boxes:
+        nothing = np.empty((number, 0), dtype=np.int32)
+        return Grouping(group, nothing, nothing, formed.has_failed)
+    somebody = np.zeros(number, dtype=np.int64)
+    somebody[group] = np.arange(len(group))
+    points = codes[:, somebody[dealt:]].T
+    low, high = np.split(cells[groups > 0, kernels.BOX :], 2, axis=1)
     return Grouping(
         group,
         np.concatenate([low, points]).astype(np.int32),
         np.concatenate([high, points]).astype(np.int32),
-        has_failed=bool((cells[:, kernels.STATE] == kernels.FAILED).any()),
+        formed.has_failed,
     )
 
 
-def _plain_groups(f: Facts, group: NDArray[np.int64], groups: int) -> tuple[NDArray[np.int64], int]:
+def _plain_groups(
+    codes: NDArray[np.int32], group: NDArray[np.int64], groups: int
+) -> tuple[NDArray[np.int64], int]:
     """Number the people without a group by their quasi-identifiers: equal ones belong together."""
     plain = np.flatnonzero(group < 0)
     if len(plain) == 0:
         return group, groups
     together, different = np.zeros(len(plain), dtype=np.int64), 1
-    for column in f.codes:
-        codes = column[plain]
-        values = int(codes.max()) + 1
+    for column in codes:
+        own = column[plain]
+        values = int(own.max()) + 1
         if different * values > MOST:
             known, rank = ranked(together)
             together, different = rank.astype(np.int64), len(known)
-        together = together * values + codes
+        together = together * values + own
         different *= values
     known, rank = ranked(together)
     numbered = group.copy()

@@ -1237,6 +1237,17 @@ def merge_neighbours(f, s, order, cells, simple, last_resort, slot):
 
 
 @kernel
+def write_groups(order, people, cells, first, slot, group):
+    """Write everybody's group: the first one of the cell and those that follow, -1 if it has none.
+
+    Somebody in the order is a place among the people.
+    """
+    for i in range(len(cells)):
+        for k in range(cells[i, BEGIN], cells[i, END]):
+            group[people[order[k]]] = first[i] + slot[k] if first[i] >= 0 else -1
+
+
+@kernel
 def excesses(f, s, people, ends):
     """The (group, value) pairs that some member cannot bear; groups lie behind each other."""
     groups = [np.int64(0) for _ in range(0)]
