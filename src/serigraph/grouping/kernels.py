@@ -89,7 +89,8 @@ class Scratch(NamedTuple):
 class Dealing(NamedTuple):
     """A cell while its people are dealt to groups; values are numbered as the cell has them."""
 
-    who: NDArray[np.uint32]  # the people
+    start: NDArray[np.uint32]  # where the values of each person begin in the next
+    value: NDArray[np.uint32]
     seat: NDArray[np.int64]  # the group of each, or -1
     room: NDArray[np.int64]  # seats left in each group
     cap: NDArray[np.int64]  # how many of a value any group may hold
@@ -273,10 +274,10 @@ def group_size(f, s, touched):
 
 
 @inner
-def deal(f, s, people, a, b, size, slot):
+def deal(f, s, people, a, b, present, touched, size, slot):
     """Spread a cell over groups of about ``size`` so that every member is bounded.
 
-    Writes each person's group 0..g-1 to ``slot[a:b]`` and returns g, or 0 if it did not succeed.
+    So many of its people are present and hold so many values: ``s`` has their tally. Writes each person's group 0..g-1 to ``slot[a:b]`` and returns g, or 0 if it did not succeed.
     Looks at values, histories and random keys, never at quasi-identifiers: inside a cell, who
     sits where says nothing about who holds what.
     """
@@ -284,9 +285,7 @@ def deal(f, s, people, a, b, size, slot):
     groups = n // size
     if groups == 0 or is_too_small(f, people, a, b, n // groups):
         return 0
-    present, touched = tally(f, s, people, a, b)
     if not counts_fit(f, s, touched, present, size):
-        clear(s, touched)
         return 0
     even = n // groups
     who = np.empty(n, dtype=np.uint32)
@@ -311,6 +310,10 @@ def deal(f, s, people, a, b, size, slot):
         k = n - s.holders[s.touched[t]]
         turn[t] = before[k]
         before[k] += 1
+    start = np.zeros(n + 1, dtype=np.uint32)
+    for i in range(n):
+        start[i + 1] = start[i] + f.held_start[who[i] + 1] - f.held_start[who[i]]
+    value = np.empty(start[n], dtype=np.uint32)
     chance = np.empty(n, dtype=np.int64)
     first = np.empty(n, dtype=np.int64)
     free = np.zeros(touched + 2, dtype=np.int64)
@@ -320,8 +323,9 @@ def deal(f, s, people, a, b, size, slot):
         chance[i] = chance[other]
         chance[other] = i
         first[i] = touched
-        for h in range(f.held_start[person], f.held_start[person + 1]):
-            first[i] = min(first[i], turn[s.local[f.held[h]]])
+        for k in range(start[i + 1] - start[i]):
+            value[start[i] + k] = s.local[f.held[f.held_start[person] + k]]
+            first[i] = min(first[i], turn[value[start[i] + k]])
         free[first[i] + 1] += 1
     for k in range(touched + 1):
         free[k + 1] += free[k]
@@ -330,7 +334,6 @@ def deal(f, s, people, a, b, size, slot):
         i = chance[k]
         people_first[free[first[i]]] = i
         free[first[i]] += 1
-    clear(s, touched)
 
     limit = np.empty((groups, touched), dtype=np.int64)
     for g in range(groups):
@@ -340,18 +343,19 @@ def deal(f, s, people, a, b, size, slot):
     for i in range(n):
         seat[i] = -1
     held = np.zeros((groups, touched), dtype=np.int64)
-    d = Dealing(who, seat, room, cap, held, limit, allowed)
-    start = 0
+    d = Dealing(start, value, seat, room, cap, held, limit, allowed)
+    g = np.int64(0)
     for k in range(n):
         i = people_first[k]
-        for step in range(groups):
-            g = (start + step) % groups
-            if room[g] > 0 and may_join(f, s, d, i, g):
-                join(f, s, d, i, g)
+        for _ in range(groups):
+            is_free = room[g] > 0 and may_join(d, i, g)
+            if is_free:
+                join(d, i, g)
                 room[g] -= 1
-                start = g + 1
+            g = g + 1 if g + 1 < groups else np.int64(0)
+            if is_free:
                 break
-        if seat[i] < 0 and not exchange(f, s, d, i, people_first, k):
+        if seat[i] < 0 and not exchange(d, i, people_first, k):
             return 0
     for i in range(n):
         slot[a + i] = seat[i]
@@ -386,11 +390,10 @@ def find_allowed(f, s, who, touched, size, cap):
 
 
 @inner
-def may_join(f, s, d, i, g):
+def may_join(d, i, g):
     """Whether person i of the cell fits group g as it stands."""
-    person = d.who[i]
-    for h in range(f.held_start[person], f.held_start[person + 1]):
-        t = s.local[f.held[h]]
+    for h in range(d.start[i], d.start[i + 1]):
+        t = d.value[h]
         if d.held[g, t] + 1 > d.limit[g, t]:
             return False
         if len(d.allowed) > 0 and d.held[g, t] + 1 > d.allowed[i, t]:
@@ -403,12 +406,11 @@ def may_join(f, s, d, i, g):
 
 
 @inner
-def join(f, s, d, i, g):
+def join(d, i, g):
     """Seat person i in group g."""
     d.seat[i] = g
-    person = d.who[i]
-    for h in range(f.held_start[person], f.held_start[person + 1]):
-        d.held[g, s.local[f.held[h]]] += 1
+    for h in range(d.start[i], d.start[i + 1]):
+        d.held[g, d.value[h]] += 1
     tighten(d, i, g)
 
 
@@ -421,12 +423,11 @@ def tighten(d, i, g):
 
 
 @inner
-def leave(f, s, d, i, g):
+def leave(d, i, g):
     """Take person i out of group g again."""
     d.seat[i] = -1
-    person = d.who[i]
-    for h in range(f.held_start[person], f.held_start[person + 1]):
-        d.held[g, s.local[f.held[h]]] -= 1
+    for h in range(d.start[i], d.start[i + 1]):
+        d.held[g, d.value[h]] -= 1
     if len(d.allowed) > 0:
         for t in range(len(d.cap)):
             d.limit[g, t] = d.cap[t]
@@ -436,20 +437,20 @@ def leave(f, s, d, i, g):
 
 
 @inner
-def exchange(f, s, d, i, placed, number):
+def exchange(d, i, placed, number):
     """Make room for person i by moving somebody that was placed; True if i has a seat then."""
     for k in range(min(number, EXCHANGES)):
         x = placed[(k * 7919 + i) % number]
         g = d.seat[x]
-        leave(f, s, d, x, g)
-        if may_join(f, s, d, i, g):
+        leave(d, x, g)
+        if may_join(d, i, g):
             for other in range(len(d.room)):
-                if other != g and d.room[other] > 0 and may_join(f, s, d, x, other):
-                    join(f, s, d, x, other)
+                if other != g and d.room[other] > 0 and may_join(d, x, other):
+                    join(d, x, other)
                     d.room[other] -= 1
-                    join(f, s, d, i, g)
+                    join(d, i, g)
                     return True
-        join(f, s, d, x, g)
+        join(d, x, g)
     return False
 
 
@@ -1179,18 +1180,19 @@ def deal_cell(f, s, people, a, b, last_resort, slot):
     A small cell is not dealt into groups that are larger than need be: it is better merged with a
     neighbour, unless that is no longer possible (``last_resort``).
     """
-    _, touched = tally(f, s, people, a, b)
+    present, touched = tally(f, s, people, a, b)
     size = group_size(f, s, touched)
-    clear(s, touched)
     if touched == 0 and f.minimum_size <= 1:
         return PLAIN, np.int64(0)
     may_enlarge = last_resort or (f.past.shape[1] > 0 and b - a >= PATIENCE * size)
     largest = b - a if may_enlarge else size
     while size <= min(largest, b - a):
-        groups = deal(f, s, people, a, b, size, slot)
+        groups = deal(f, s, people, a, b, present, touched, size, slot)
         if groups > 0:
+            clear(s, touched)
             return VALID, groups
         size = max(size + 1, size + size // 5)
+    clear(s, touched)
     return FAILED, np.int64(0)
 
 
