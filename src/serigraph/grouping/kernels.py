@@ -542,7 +542,9 @@ def find_widths(board, d, a, b, step, squared):
         at = board.at[e]
         if at[board.ranked[e, a]] == at[board.ranked[e, b - 1]]:
             continue
-        for k in range(blocks):
+        for k in range(blocks if step == 1 else 0):
+            board.block[0, k] = board.block[1, k] = at[ranked[a + k]]
+        for k in range(blocks if step > 1 else 0):
             begin, end = a + k * step, min(a + (k + 1) * step, b)
             low, high = at[ranked[begin]], at[ranked[end - 1]]
             for i in range(begin, begin if e == d else end):
