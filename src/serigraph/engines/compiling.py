@@ -35,7 +35,7 @@ def compile_ahead() -> subprocess.Popen[bytes] | None:
 
 
 def compile_last() -> None:
-    """Deal two people to a group and verify it, with the same kernels as any release."""
+    """Form a group of two people and verify it, with the same kernels as any release."""
     population = Population(
         ids=pl.Series([1, 2]),
         present=np.ones(2, dtype=np.bool_),
@@ -55,11 +55,13 @@ def compile_last() -> None:
     order, slot = np.arange(2, dtype=np.uint32), np.zeros(2, dtype=np.uint32)
     group = np.zeros(2, dtype=np.int64)
     cells = whole_cell(2, whole_box(population.domains))
+    # In the order in which they are needed, after a part of the one that is needed first.
+    kernels.list_cuts_of(f, s, order, cells)
+    leaves(population.codes, cells)
+    kernels.merge_siblings(f, s, order, cells, True)
     kernels.deal_cells(f, s, order, cells, slot)
     kernels.merge_neighbours(f, s, order, cells, True, True, slot)
-    kernels.merge_siblings(f, s, order, cells, True)
     kernels.write_groups(order, np.arange(2), cells, group[:1], slot, group)
-    leaves(population.codes, cells)
     box = np.array([[0]], dtype=np.int32), np.array([[1]], dtype=np.int32)
     verify(
         population,

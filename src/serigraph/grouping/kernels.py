@@ -713,6 +713,15 @@ def list_cuts(f, s, board, box, a, b, weight, touched, size, least, squared, is_
     return found
 
 
+@kernel
+def list_cuts_of(f, s, order, cells):
+    """The number of cuts of the first cell. Nobody asks for it: a second process calls this to
+    compile a good part of ``cut_down`` while the first one is at another."""
+    a, b, one, yes = cells[0, BEGIN], cells[0, END], np.int64(1), len(cells) > 0
+    board = board_of(f, order, a, b, b - a)
+    return list_cuts(f, s, board, cells[0], a, b, b - a, a, one, one, yes, yes, yes)
+
+
 @inner
 def next_cut(board, found):
     """The best of the cuts by its row, or -1; one that was tried has an infinite score."""
