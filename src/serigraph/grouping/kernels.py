@@ -274,6 +274,15 @@ def group_size(f, s, touched):
 
 
 @inner
+def size_needed(f, s, touched):
+    """The size that a cell would need as one group, as far as the counts of its values go."""
+    need = 0.0
+    for t in range(touched):
+        need = max(need, s.holders[s.touched[t]] * f.base[s.touched[t]])
+    return need
+
+
+@inner
 def deal(f, s, people, a, b, present, touched, size, slot):
     """Spread a cell over groups of about ``size`` so that every member is bounded.
 
@@ -851,20 +860,6 @@ def rank_of(f, person, column):
 
 
 @inner
-def size_needed(f, s, people, a, b):
-    """The size that a cell would need as one group, as far as the counts of its values go."""
-    need = 0.0
-    for i in range(a, b):
-        for h in range(f.held_start[people[i]], f.held_start[people[i] + 1]):
-            s.holders[f.held[h]] += 1
-            need = max(need, s.holders[f.held[h]] * f.base[f.held[h]])
-    for i in range(a, b):
-        for h in range(f.held_start[people[i]], f.held_start[people[i] + 1]):
-            s.holders[f.held[h]] = 0
-    return need
-
-
-@inner
 def weigh_cut(f, s, order, a, b, column, code, size, is_blind):
     """Whether both sides of a cut have ``size`` people and can be one group each, as far as the
     counts of values go, and what the values of both need together."""
@@ -892,7 +887,7 @@ def weigh_cut(f, s, order, a, b, column, code, size, is_blind):
 
 
 @inner
-def cut_large(f, s, order, box, a, b, size, squared, is_blind, found_cut):
+def cut_large(f, s, order, box, a, b, size, is_crowded, squared, is_blind, found_cut):
     """Cut a cell that is too large for a board of all of its people, by a sample of them.
 
     A sample sees how people are spread and not how far the farthest lie, which makes for better
@@ -903,9 +898,7 @@ def cut_large(f, s, order, box, a, b, size, squared, is_blind, found_cut):
     one = np.int64(1)
     yes = b > a
     target = np.empty(b - a, dtype=np.uint32)
-    competes = not is_blind and not f.interleave and b - a <= TRIAL
-    if competes:
-        competes = size_needed(f, s, order, a, b) > CROWDED * (b - a)
+    competes = is_crowded and not f.interleave and b - a <= TRIAL
     # Where a few people show no cut, the only ones may be around a branch that few people have.
     for m in (np.int64(SAMPLE), min(b - a, np.int64(TRIAL))):
         board = board_of(f, order, a, b, m)
@@ -1038,9 +1031,11 @@ def cut_down(f, s, order, cells, simple, squared, until, blind_size):
         a, b = tree[row, BEGIN], tree[row, END]
         size = blind_size
         n, touched = b - a, start
+        is_crowded = False
         if not is_blind:
             n, touched = tally(f, s, order, a, b)
             size = group_size(f, s, touched)
+            is_crowded = b - a > LARGE and size_needed(f, s, touched) > CROWDED * (b - a)
             clear(s, touched)
         thorough = not simple and not f.interleave and b - a <= THOROUGH
         state = VALID
@@ -1061,7 +1056,9 @@ def cut_down(f, s, order, cells, simple, squared, until, blind_size):
         if is_final:
             pass
         elif b - a > LARGE:
-            middle = cut_large(f, s, order, tree[row], a, b, size, squared, is_blind, found_cut)
+            middle = cut_large(
+                f, s, order, tree[row], a, b, size, is_crowded, squared, is_blind, found_cut
+            )
         else:
             if b > board_end or a < board_begin:
                 board_begin, board_end = a, b
