@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,24 +126,33 @@ def _arranged(f: Facts, order: NDArray[np.int64]) -> Facts:
     lengths = np.diff(f.held_start)
     start, entries = f.held_start, order
     if len(f.held) != len(order) or lengths.max() > 1:
-        lengths = lengths[order]
-        start = np.concatenate([[0], np.cumsum(lengths)])
-        entries = np.repeat(f.held_start[order] - start[:-1], lengths) + np.arange(start[-1])
-    codes, held = np.empty_like(f.codes), np.empty_like(f.held)
-
-    def take(part: slice) -> None:
-        for column in range(len(codes)):
-            np.take(f.codes[column], order[part], out=codes[column, part], mode="clip")
-
-    side_by_side(take, slices(len(order)))
-    side_by_side(
-        lambda part: np.take(f.held, entries[part], out=held[part], mode="clip"),
-        slices(len(entries)),
-    )
+        places = np.flatnonzero(_taken(lengths > 0, order))  # of a few people, or of all
+        holders = order[places]
+        start = np.zeros(len(order) + 1, dtype=np.int64)
+        start[places + 1] = lengths[holders]
+        np.cumsum(start, out=start)
+        first = f.held_start[holders] - start[places]
+        entries = np.repeat(first, lengths[holders]) + np.arange(start[-1])
+    codes = np.empty_like(f.codes)
+    for column, taken in zip(f.codes, codes, strict=True):
+        _taken(column, order, taken)
     return f._replace(
         codes=codes,
         held_start=start,
-        held=held,
-        weight=f.weight if f.weight.all() else f.weight[order],
+        held=_taken(f.held, entries),
+        weight=f.weight if f.weight.all() else _taken(f.weight, order),
         past=f.past[order],
     )
+
+
+def _taken(
+    source: NDArray[Any], places: NDArray[np.int64], out: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    """What is at these places, gathered in threads. (NumPy first checks all places, and needs
+    another copy for it, unless it is told to clip them.)"""
+    taken = np.empty(len(places), dtype=source.dtype) if out is None else out
+    side_by_side(
+        lambda part: np.take(source, places[part], out=taken[part], mode="clip"),
+        slices(len(places)),
+    )
+    return taken

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from serigraph.grouping import kernels
 from serigraph.grouping.districts import (
+    PARTS,
     Districts,
     Report,
     districts,
@@ -31,7 +32,7 @@ from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import Demand, facts, scratch
 from serigraph.population import Domain, History, Population, order_by, ranked
 from serigraph.progress import Progress, silently
-from serigraph.threads import side_by_side, slices
+from serigraph.threads import side_by_side, slices, threads
 
 Method = Literal["top-down", "bottom-up"]
 MOST = 2**62  # quasi-identifiers that one number can tell apart
@@ -74,7 +75,7 @@ def form_groups(
     progress("forming groups")
     form = _interleaved if demand.interleave else _boxed
     formed = form(drawn, method, simple, partial(progress, "forming groups"))
-    return _numbered(formed, drawn.people, population.codes, has_boxes=not demand.interleave)
+    return _numbered(formed, drawn, has_boxes=not demand.interleave)
 
 
 def excess_pairs(
@@ -255,54 +256,63 @@ def _interleaved(drawn: Districts, method: Method, simple: bool, report: Report)
     return _Formed(cells, order, slot, has_failed=len(failed) > 0)
 
 
-def _numbered(
-    formed: _Formed, people: NDArray[np.int64], codes: NDArray[np.int32], *, has_boxes: bool
-) -> Grouping:
+def _numbered(formed: _Formed, drawn: Districts, *, has_boxes: bool) -> Grouping:
     """Number groups through; whoever needs none is in one with those of equal codes."""
     cells = formed.cells[np.argsort(formed.cells[:, kernels.BEGIN])]
     groups = cells[:, kernels.GROUPS]
-    first = np.where(groups > 0, np.cumsum(groups) - groups, -1)
-    group = np.empty(len(people), dtype=np.int64)
+    group = np.empty(len(drawn.people), dtype=np.int64)
+    dealt, first = cells[groups > 0], (np.cumsum(groups) - groups)[groups > 0]
     side_by_side(
         lambda part: kernels.write_groups(
-            formed.order, people, cells[part], first[part], formed.slot, group
+            formed.order, drawn.people, dealt[part], first[part], formed.slot, group
         ),
-        slices(len(cells)),
+        slices(len(dealt)),
     )
-    dealt = int(groups.sum())
-    group, number = _plain_groups(codes, group, dealt)
+    number = int(groups.sum())
+    is_plain = np.repeat(groups == 0, cells[:, kernels.END] - cells[:, kernels.BEGIN])
+    points = [np.empty((0, len(drawn.facts.codes)), dtype=np.int32)]
+    for people, rank, somebody in _plain_groups(formed.order, drawn, is_plain):
+        group[people] = number + rank
+        number += len(somebody)
+        points.append(drawn.facts.codes[:, somebody].T if has_boxes else points[0])
     if not has_boxes:
         nothing = np.empty((number, 0), dtype=np.int32)
         return Grouping(group, nothing, nothing, formed.has_failed)
-    somebody = np.zeros(number, dtype=np.int64)
-    somebody[group] = np.arange(len(group))
-    points = codes[:, somebody[dealt:]].T
-    low, high = np.split(cells[groups > 0, kernels.BOX :], 2, axis=1)
+    low, high = np.split(dealt[:, kernels.BOX :], 2, axis=1)
     return Grouping(
         group,
-        np.concatenate([low, points]).astype(np.int32),
-        np.concatenate([high, points]).astype(np.int32),
+        np.concatenate([low, *points]).astype(np.int32),
+        np.concatenate([high, *points]).astype(np.int32),
         formed.has_failed,
     )
 
 
+_PlainGroups = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint32]]
+
+
 def _plain_groups(
-    codes: NDArray[np.int32], group: NDArray[np.int64], groups: int
-) -> tuple[NDArray[np.int64], int]:
-    """Number the people without a group by their quasi-identifiers: equal ones belong together."""
-    plain = np.flatnonzero(group < 0)
-    if len(plain) == 0:
-        return group, groups
-    together, different = np.zeros(len(plain), dtype=np.int64), 1
-    for column in codes:
-        own = column[plain]
-        values = int(own.max()) + 1
-        if different * values > MOST:
-            known, rank = ranked(together)
-            together, different = rank.astype(np.int64), len(known)
-        together = together * values + own
-        different *= values
-    known, rank = ranked(together)
-    numbered = group.copy()
-    numbered[plain] = groups + rank
-    return numbered, groups + len(known)
+    order: NDArray[np.uint32], drawn: Districts, is_plain: NDArray[np.bool_]
+) -> list[_PlainGroups]:
+    """Number the people that need no group by their quasi-identifiers, for some districts at a
+    time, since equal people are in the same district: the people, their numbers, and the place of
+    somebody of each number."""
+
+    def number(districts: NDArray[np.int64]) -> _PlainGroups:
+        here = slice(districts[0, kernels.BEGIN], districts[-1, kernels.END])
+        places = order[here][is_plain[here]]
+        together, different = np.zeros(len(places), dtype=np.int64), 1
+        for column in drawn.facts.codes:
+            codes = column[places]
+            values = int(codes.max(initial=0)) + 1
+            if different * values > MOST:
+                known, rank = ranked(together)
+                together, different = rank.astype(np.int64), len(known)
+            together = together * values + codes
+            different *= values
+        known, rank = ranked(together)
+        somebody = np.empty(len(known), dtype=np.uint32)
+        somebody[rank] = places
+        return drawn.people[places], rank, somebody
+
+    parts = np.array_split(drawn.cells, min(PARTS * threads(), len(drawn.cells)))
+    return side_by_side(number, parts)

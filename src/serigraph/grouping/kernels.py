@@ -286,9 +286,10 @@ def size_needed(f, s, touched):
 def deal(f, s, people, a, b, present, touched, size, slot):
     """Spread a cell over groups of about ``size`` so that every member is bounded.
 
-    So many of its people are present and hold so many values: ``s`` has their tally. Writes each person's group 0..g-1 to ``slot[a:b]`` and returns g, or 0 if it did not succeed.
-    Looks at values, histories and random keys, never at quasi-identifiers: inside a cell, who
-    sits where says nothing about who holds what.
+    So many of its people are present, and hold so many values: ``s`` has their tally. Writes each
+    person's group 0..g-1 to ``slot[a:b]`` and returns g, or 0 if it did not succeed. Looks at
+    values, histories and random keys, never at quasi-identifiers: inside a cell, who sits where
+    says nothing about who holds what.
     """
     n = b - a
     groups = n // size
@@ -752,9 +753,7 @@ def choose_cut(f, s, board, box, a, b, n, touched, size, state, simple, squared,
     """
     is_failed = state == FAILED
     least = f.minimum_size if is_failed else size
-    found = list_cuts(
-        f, s, board, box, a, b, n, touched, size, least, squared, is_blind, is_failed
-    )
+    found = list_cuts(f, s, board, box, a, b, n, touched, size, least, squared, is_blind, is_failed)
     if is_blind or simple or f.interleave or b - a > THOROUGH:
         return next_cut(board, found)
     start = np.int64(0)
@@ -902,9 +901,7 @@ def cut_large(f, s, order, box, a, b, size, is_crowded, squared, is_blind, found
     # Where a few people show no cut, the only ones may be around a branch that few people have.
     for m in (np.int64(SAMPLE), min(b - a, np.int64(TRIAL))):
         board = board_of(f, order, a, b, m)
-        found = list_cuts(
-            f, s, board, box, start, m, m, start, one, one, squared, yes, not yes
-        )
+        found = list_cuts(f, s, board, box, start, m, m, start, one, one, squared, yes, not yes)
         best = np.int64(-1)
         left = start
         lowest = np.inf
@@ -1248,13 +1245,11 @@ def merge_neighbours(f, s, order, cells, simple, last_resort, slot):
 
 @kernel
 def write_groups(order, people, cells, first, slot, group):
-    """Write everybody's group: the first one of the cell and those that follow, -1 if it has none.
-
-    Somebody in the order is a place among the people.
-    """
+    """Write the groups of everybody in these cells: the first one of the cell and those that
+    follow. Whoever is in the order is a place among the people."""
     for i in range(len(cells)):
         for k in range(cells[i, BEGIN], cells[i, END]):
-            group[people[order[k]]] = first[i] + slot[k] if first[i] >= 0 else -1
+            group[people[order[k]]] = first[i] + slot[k]
 
 
 @kernel

@@ -66,7 +66,7 @@ class Tree:
 
     def leaf_of(self, codes: NDArray[np.int32]) -> NDArray[np.int64]:
         """The leaf that each person lies in."""
-        return leaves(codes, self.nodes)
+        return leaves(codes, self.nodes).astype(np.int64)
 
 
 def grow(
