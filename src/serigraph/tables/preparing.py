@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -18,6 +19,7 @@ from serigraph.tables.identifiers import read_ids
 from serigraph.tables.people import (
     ID,
     contradicting_rows,
+    has_repeats,
     missing_columns,
     one_row_a_person,
     read_quasi_identifiers,
@@ -90,7 +92,8 @@ def prepare(
     domains = side_by_side(code, range(len(codes)))
     progress("preparing", 3, 4)
     choice = known_protected or choose(policy, holders_of(values))
-    held = holdings(policy, choice, replace(values, person=place[values.person]), size)
+    placed = values if size == len(place) else replace(values, person=place[values.person])
+    held = holdings(policy, choice, placed, size)
     of_table = {
         domain.name: (cell_hashes(domain.values), column if size == len(place) else column[place])
         for domain, column in zip(domains, codes, strict=True)
@@ -134,14 +137,14 @@ def _read(frames: dict[str, pl.DataFrame], policy: Policy) -> _Read:
     ids, wrong = read_ids(id_columns, policy)
     problems += wrong
     for source, column in ids.items():
-        repeated = repeated_people(column, source, policy) if source == _TABLE else []
-        problems += repeated or contradicting_rows(column, quasi_identifiers[source], source)
+        if has_repeats(column):
+            repeated = repeated_people(column, source, policy) if source == _TABLE else []
+            problems += repeated or contradicting_rows(column, quasi_identifiers[source], source)
     values = pl.DataFrame(schema={"row": pl.UInt32, "value": pl.String})
     if policy.sensitive.column in frames[_TABLE].columns:
         values, wrong = read_values(frames[_TABLE][policy.sensitive.column], policy)
         problems += [f"{_TABLE}: {each}" for each in wrong]
-        texts = values["value"].unique().sort()
-        values = values.with_columns(pl.col("value").cast(pl.Enum(texts)))
+        texts = cast(pl.Enum, values["value"].dtype).categories
         problems += classes_named_as_values(policy, texts)
     taxonomies, uncovered = taxonomies_of(policy, quasi_identifiers)
     if problems or uncovered:
@@ -230,19 +233,20 @@ def _everybody(people: pl.DataFrame, listed: pl.DataFrame | None) -> _Everybody:
     new, known = np.flatnonzero(is_new), np.flatnonzero(~is_new)
     # Whoever the registry lacks comes before the first larger id, behind others that do so.
     place = found + np.cumsum(is_new) - is_new
-    source = np.arange(len(listed_ids))
-    if len(new):
-        source = np.insert(source, found[new], len(listed_ids) + np.arange(len(new)))
+    source = np.arange(len(listed_ids) if len(new) else 0)
+    source = np.insert(source, found[new], len(listed_ids) + np.arange(len(new)))
 
     def with_new(other: pl.Series, own: pl.Series) -> pl.Series:
-        return pl.concat([other, own.gather(new)]).gather(source) if len(new) else other.clone()
+        return pl.concat([other, own.gather(new)]).gather(source) if len(new) else other
 
     def together(columns: tuple[pl.Series, pl.Series]) -> tuple[pl.Series, pl.Series]:
         own, other = columns
-        if own.dtype != other.dtype:  # numbers, and only one of them has decimals
-            own, other = own.cast(pl.Float64), other.cast(pl.Float64)
+        if own.dtype != other.dtype:  # numbers, of several sizes or with decimals in one of them
+            kind = pl.Int64 if own.dtype.is_integer() and other.dtype.is_integer() else pl.Float64
+            own, other = own.cast(kind), other.cast(kind)
         differs = own.gather(known).ne_missing(other.gather(found[known]))
-        return with_new(other, own).scatter(place, own), differs
+        column = with_new(other, own)
+        return column.scatter(place, own) if differs.any() else column, differs
 
     merged = side_by_side(together, zip(columns, listed_columns, strict=True))
     return _Everybody(
