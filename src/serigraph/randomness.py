@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.population.ordering import order_by_keys
+from serigraph.threads import side_by_side, slices
 
 
 class Randomness(Protocol):
@@ -21,7 +22,8 @@ class SystemRandomness:
     """The operating system's cryptographic generator: for everything that is published."""
 
     def keys(self, number: int) -> NDArray[np.uint64]:
-        return np.frombuffer(os.urandom(8 * number), dtype=np.uint64)
+        drawn = side_by_side(lambda part: os.urandom(8 * (part.stop - part.start)), slices(number))
+        return np.frombuffer(b"".join(drawn), dtype=np.uint64)
 
 
 class SeededRandomness:

@@ -133,7 +133,7 @@ def finished(
     progress: Progress = silently,
 ) -> Made:
     """Verify groups that nobody has to be taken out of any more, and recode their people."""
-    grouping = _relabelled(grouping, randomness)
+    grouping = _relabelled(grouping, population.present, randomness)
     progress("verifying")
     proof = verify(
         population,
@@ -144,9 +144,8 @@ def finished(
         where=f"release {plan.label}",
     )
     progress("recoding")
-    shown = _published_numbers(population, grouping)
     if demand.interleave:
-        tables = bucketised(population, shown, not plan.is_presence_known, randomness)
+        tables = bucketised(population, grouping.group, not plan.is_presence_known, randomness)
     else:
         tables = generalised(
             population,
@@ -179,16 +178,15 @@ def _weight(population: Population, plan: Plan) -> NDArray[np.uint8]:
     return np.ones(population.size, dtype=np.uint8)
 
 
-def _relabelled(grouping: Grouping, randomness: Randomness) -> Grouping:
-    """The same groups under random numbers: the number of a group says nothing about its place."""
+def _relabelled(grouping: Grouping, present: NDArray[np.bool_], randomness: Randomness) -> Grouping:
+    """The same groups under random numbers: the number of a group says nothing about its place.
+
+    Groups without anybody present come behind, so that the others have the numbers of the proof.
+    """
+    is_shown = np.zeros(grouping.groups, dtype=np.bool_)
+    is_shown[grouping.group[present]] = True
     order = shuffled(grouping.groups, randomness)
+    order = np.concatenate([order[is_shown[order]], order[~is_shown[order]]])
     number = np.empty(grouping.groups, dtype=np.int64)
     number[order] = np.arange(grouping.groups)
     return Grouping(number[grouping.group], grouping.low[order], grouping.high[order])
-
-
-def _published_numbers(population: Population, grouping: Grouping) -> NDArray[np.int64]:
-    """Group numbers as the ledger gives them: groups without anybody present come behind."""
-    shown = np.bincount(grouping.group[population.present], minlength=grouping.groups) > 0
-    number = np.where(shown, np.cumsum(shown) - 1, shown.sum() + np.cumsum(~shown) - 1)
-    return number[grouping.group].astype(np.int64)

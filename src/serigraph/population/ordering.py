@@ -79,10 +79,10 @@ def ranked(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
             for part in _pieces(len(numbers)):
                 is_there[(numbers[part] - low).view(unsigned)] = True
             rank_at = np.cumsum(is_there, dtype=np.int32) - np.int32(1)
-            rank = np.empty(len(numbers), dtype=np.int32)
+            places = np.empty(len(numbers), dtype=np.int32)
             for part in _pieces(len(numbers)):
-                rank[part] = rank_at[(numbers[part] - low).view(unsigned)]
-            return np.flatnonzero(is_there) + int(low), rank
+                places[part] = rank_at[(numbers[part] - low).view(unsigned)]
+            return np.flatnonzero(is_there) + int(low), places
         if numbers.dtype == np.int64 and spread.bit_length() + for_place <= _WORD:
             together = (numbers - low).astype(np.uint64) << np.uint64(for_place)
             together |= np.arange(len(numbers), dtype=np.uint64)
@@ -90,8 +90,8 @@ def ranked(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
             order = (together & np.uint64(2**for_place - 1)).astype(np.int64)
             ascending = (together >> np.uint64(for_place)).astype(np.int64)
             is_first = np.append(True, ascending[1:] != ascending[:-1])
-            rank = np.empty(len(numbers), dtype=np.int32)
-            rank[order] = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
-            return ascending[is_first] + low, rank
+            places = np.empty(len(numbers), dtype=np.int32)
+            places[order] = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
+            return ascending[is_first] + low, places
     different, rank = np.unique(numbers, return_inverse=True)
     return different, rank.astype(np.int32)

@@ -49,6 +49,6 @@ def _numbers(column: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:
         return column.clear(), np.zeros(len(column), dtype=np.int32)
     numbers, codes = ranked(column.fill_null(lowest).to_physical().to_numpy())
     known = pl.Series(column.name, numbers)
-    if column.dtype == pl.Date:
-        known = known.cast(pl.Int32).cast(pl.Date)
-    return known, codes
+    if column.dtype.is_integer():
+        return known.cast(pl.Int64), codes
+    return known.cast(column.to_physical().dtype).cast(column.dtype), codes

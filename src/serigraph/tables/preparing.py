@@ -246,7 +246,7 @@ def _everybody(people: pl.DataFrame, listed: pl.DataFrame | None) -> _Everybody:
             own, other = own.cast(kind), other.cast(kind)
         differs = own.gather(known).ne_missing(other.gather(found[known]))
         column = with_new(other, own)
-        return column.scatter(place, own) if differs.any() else column, differs
+        return column.clone().scatter(place, own) if differs.any() else column, differs
 
     merged = side_by_side(together, zip(columns, listed_columns, strict=True))
     return _Everybody(

@@ -13,8 +13,8 @@ from serigraph.tables.rows import counted, rows_where
 def read_values(column: pl.Series, policy: Policy) -> tuple[pl.DataFrame, list[str]]:
     """One line (``row``, ``value``) for each value of each row, and what is wrong.
 
-    Values are an Enum of all of them, ascending. Rows count from 0; blanks are left out. A row without a value has no line, which is wrong if
-    the policy says so.
+    Values are an Enum of all of them, ascending. Rows count from 0; blanks are left out. A row
+    without a value has no line, which is wrong if the policy says so.
     """
     rows = pl.int_range(len(column), dtype=pl.UInt32, eager=True)
     cells = pl.DataFrame({"row": rows, "value": column})
