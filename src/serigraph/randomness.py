@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from serigraph.population.ordering import order_by_keys
 from serigraph.threads import side_by_side, slices
 
+_DRAWN_TOGETHER = 1 << 16
+
 
 class Randomness(Protocol):
     """A source of random 64-bit keys."""
@@ -22,8 +24,13 @@ class SystemRandomness:
     """The operating system's cryptographic generator: for everything that is published."""
 
     def keys(self, number: int) -> NDArray[np.uint64]:
-        drawn = side_by_side(lambda part: os.urandom(8 * (part.stop - part.start)), slices(number))
-        return np.frombuffer(b"".join(drawn), dtype=np.uint64)
+        keys = np.empty(number, dtype=np.uint64)
+
+        def draw(part: slice) -> None:
+            keys[part] = np.frombuffer(os.urandom(8 * len(keys[part])), dtype=np.uint64)
+
+        side_by_side(draw, slices(number, longest=_DRAWN_TOGETHER))
+        return keys
 
 
 class SeededRandomness:

@@ -26,7 +26,8 @@ def order_by(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
     together = numbers.astype(np.uint64) << _HALF
     together |= np.arange(len(numbers), dtype=np.uint64)
     together.sort()
-    return (together & np.uint64(2**32 - 1)).astype(np.int64)
+    together &= np.uint64(2**32 - 1)
+    return together.view(np.int64)
 
 
 def order_by_keys(
@@ -41,15 +42,23 @@ def order_by_keys(
     """
     for_place = max(len(keys) - 1, 0).bit_length()
     for_number = 0 if numbers is None else int(numbers.max(initial=0)).bit_length()
-    together = keys >> np.uint64(for_number)
-    if numbers is not None and for_number:
-        together |= numbers.astype(np.uint64) << np.uint64(_WORD - for_number)
-    together &= np.uint64(2**_WORD - 2**for_place)
-    together |= np.arange(len(keys), dtype=np.uint64)
+    together = np.empty(len(keys), dtype=np.uint64)
+    for part in _pieces(len(keys)):
+        word = keys[part] >> np.uint64(for_number)
+        if numbers is not None and for_number:
+            word |= numbers[part].astype(np.uint64) << np.uint64(_WORD - for_number)
+        word &= np.uint64(2**_WORD - 2**for_place)
+        word |= np.arange(part.start, part.start + len(word), dtype=np.uint64)
+        together[part] = word
     together.sort()
-    order = (together & np.uint64(2**for_place - 1)).astype(np.int64)
+    found = [np.empty(0, dtype=np.int64)]
+    for part in _pieces(len(keys)):
+        word = together[part.start : part.stop + 1]
+        found.append(part.start + np.flatnonzero((word[1:] ^ word[:-1]) < 2**for_place))
+    together &= np.uint64(2**for_place - 1)
+    order = together.view(np.int64)
     # Keys that begin alike are told apart by the bits that had to make room for the place.
-    alike = np.flatnonzero((together[1:] ^ together[:-1]) < 2**for_place)
+    alike = np.concatenate(found)
     if len(alike):
         unsettled = np.union1d(alike, alike + 1)
         run = np.cumsum(~np.isin(unsettled - 1, alike))

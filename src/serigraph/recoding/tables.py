@@ -98,17 +98,21 @@ def _members(
     population: Population, group: NDArray[np.int64], shows_absent: bool, randomness: Randomness
 ) -> pl.DataFrame:
     """The quasi-identifiers of the members of groups in which somebody is present."""
-    is_shown = np.zeros(int(group.max()) + 1, dtype=np.bool_)
-    is_shown[group[population.present]] = True
-    rows = np.flatnonzero(is_shown[group] & (population.present | shows_absent))
-    rows = rows[order_by_keys(randomness.keys(len(rows)), group[rows])]
+    rows = np.arange(population.size)
+    if not population.present.all():
+        is_shown = np.zeros(int(group.max()) + 1, dtype=np.bool_)
+        is_shown[group[population.present]] = True
+        rows = np.flatnonzero(is_shown[group] & (population.present | shows_absent))
+    shown = _taken(group, rows)
+    rows = _taken(rows, order_by_keys(randomness.keys(len(rows)), shown))
+    sizes = np.bincount(shown)
 
     def cells(number: int) -> pl.Series:
         domain, codes = population.domains[number], population.codes[number]
         return cells_at(domain.values, _taken(codes, rows)).alias(domain.name)
 
     columns = side_by_side(cells, range(len(population.domains)))
-    return pl.DataFrame([pl.Series(GROUP, _taken(group, rows)), *columns])
+    return pl.DataFrame([pl.Series(GROUP, np.repeat(np.arange(len(sizes)), sizes)), *columns])
 
 
 def _taken(of: NDArray[_Number], rows: NDArray[np.int64]) -> NDArray[_Number]:
