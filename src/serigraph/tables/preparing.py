@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -91,16 +92,19 @@ def prepare(
 
     domains = side_by_side(code, range(len(codes)))
     progress("preparing", 3, 4)
-    choice = known_protected or choose(policy, holders_of(values))
-    placed = values if size == len(place) else replace(values, person=place[values.person])
-    held = holdings(policy, choice, placed, size)
     of_table = {
         domain.name: (cell_hashes(domain.values), column if size == len(place) else column[place])
         for domain, column in zip(domains, codes, strict=True)
     }
-    records = record_hashes(people[ID], of_table, values)
-    present = np.zeros(size, dtype=np.bool_)
-    present[place] = True
+    with ThreadPoolExecutor(1) as beside:
+        records = beside.submit(record_hashes, people[ID], of_table, values)
+        choice = known_protected or choose(policy, holders_of(values))
+        placed = values if size == len(place) else replace(values, person=place[values.person])
+        held = holdings(policy, choice, placed, size)
+        present = np.zeros(size, dtype=np.bool_)
+        present[place] = True
+        shown = _scattered(sets, place, size)
+        total = sum_of(records.result())
     population = Population(
         ids=everybody.ids,
         present=present,
@@ -109,8 +113,8 @@ def prepare(
         protected=held.protected,
         held_start=held.start,
         held=held.held,
-        values=_scattered(sets, place, size),
-        digest=digest_of(policy.quasi_identifiers, people.height, sum_of(records)),
+        values=shown,
+        digest=digest_of(policy.quasi_identifiers, people.height, total),
         outside_registry=everybody.outside,
     )
     held_now = frozenset(value.name for value in population.protected)
@@ -119,6 +123,21 @@ def prepare(
 
 
 def _read(frames: dict[str, pl.DataFrame], policy: Policy) -> _Read:
+    with ThreadPoolExecutor(1) as beside:
+        reading = beside.submit(_read_values, frames[_TABLE], policy)
+        ids, quasi_identifiers, problems = _read_people(frames, policy)
+        values, wrong = reading.result()
+    problems += wrong
+    taxonomies, uncovered = taxonomies_of(policy, quasi_identifiers)
+    if problems or uncovered:
+        raise refusal_of(problems, uncovered)
+    return _Read(ids, quasi_identifiers, taxonomies, values)
+
+
+def _read_people(
+    frames: dict[str, pl.DataFrame], policy: Policy
+) -> tuple[dict[str, pl.Series], dict[str, dict[str, pl.Series]], list[str]]:
+    """Ids and quasi-identifiers, and what is wrong with them."""
     problems: list[str] = []
     quasi_identifiers: dict[str, dict[str, pl.Series]] = {}
     for source, frame in frames.items():
@@ -140,16 +159,17 @@ def _read(frames: dict[str, pl.DataFrame], policy: Policy) -> _Read:
         if has_repeats(column):
             repeated = repeated_people(column, source, policy) if source == _TABLE else []
             problems += repeated or contradicting_rows(column, quasi_identifiers[source], source)
-    values = pl.DataFrame(schema={"row": pl.UInt32, "value": pl.String})
-    if policy.sensitive.column in frames[_TABLE].columns:
-        values, wrong = read_values(frames[_TABLE][policy.sensitive.column], policy)
-        problems += [f"{_TABLE}: {each}" for each in wrong]
-        texts = cast(pl.Enum, values["value"].dtype).categories
-        problems += classes_named_as_values(policy, texts)
-    taxonomies, uncovered = taxonomies_of(policy, quasi_identifiers)
-    if problems or uncovered:
-        raise refusal_of(problems, uncovered)
-    return _Read(ids, quasi_identifiers, taxonomies, values)
+    return ids, quasi_identifiers, problems
+
+
+def _read_values(table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, list[str]]:
+    """The sensitive values, and what is wrong with them."""
+    if policy.sensitive.column not in table.columns:
+        return pl.DataFrame(schema={"row": pl.UInt32, "value": pl.Enum([])}), []
+    values, wrong = read_values(table[policy.sensitive.column], policy)
+    texts = cast(pl.Enum, values["value"].dtype).categories
+    problems = [f"{_TABLE}: {each}" for each in wrong]
+    return values, problems + classes_named_as_values(policy, texts)
 
 
 def refusal_of(problems: list[str], uncovered: list[str]) -> InputRefused:
