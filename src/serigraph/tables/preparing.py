@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from serigraph.errors import InputRefused, TableError, TaxonomyError
 from serigraph.policy import Policy
-from serigraph.population import CodedValues, Domain, Population, Taxonomy
+from serigraph.population import CodedValues, Domain, Population, Taxonomy, order_by
 from serigraph.progress import Progress, silently
 from serigraph.tables.digests import cell_hashes, digest_of, record_hashes, sum_of
 from serigraph.tables.domains import coded
@@ -290,9 +290,19 @@ def _places(ids: pl.Series, people: pl.Series) -> pl.Series:
     """The place of each id among the ids of the people."""
     if ids.len() == people.len():
         places = pl.int_range(ids.len(), dtype=pl.UInt32, eager=True)
-        return places if ids.equals(people) else places.scatter(ids.arg_sort(), places.clone())
+        return places if ids.equals(people) else places.clone().scatter(_order(ids), places)
     numbered = pl.DataFrame({ID: people}).with_row_index("place")
     return pl.DataFrame({ID: ids}).join(numbered, on=ID, how="left", maintain_order="left")["place"]
+
+
+def _order(ids: pl.Series) -> pl.Series:
+    """The rows in the ascending order of their ids, none of which is there twice."""
+    if ids.dtype == pl.Int64 and not ids.null_count():
+        numbers = ids.to_numpy()
+        low, high = int(numbers.min()), int(numbers.max())
+        if high - low < 2**32:
+            return pl.Series(order_by(numbers - low)).cast(pl.UInt32)
+    return ids.arg_sort()
 
 
 def notes_on(policy: Policy, choice: ProtectedChoice, held: frozenset[str]) -> tuple[str, ...]:
