@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from serigraph.engines import Engine, make_release
-from serigraph.engines.compiling import compile_ahead, compile_last
+from serigraph.engines.compiling import compile_ahead
 from serigraph.engines.spark.sources import is_spark_frame
 from serigraph.ledger import Series, storage_errors
 from serigraph.progress import Progress, silently
@@ -88,12 +88,10 @@ def publish(
             spark_settings=spark_settings or {},
             partition_people=partition_people,
         )
+    compile_ahead()
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     chance = randomness or SystemRandomness()
-    is_compiled = compile_ahead() is None
     with opened.writing(wait) as writer, ThreadPoolExecutor(1) as meanwhile:
-        if is_compiled:
-            meanwhile.submit(compile_last)  # to load what is compiled takes a moment, too
         policy = policy_in_force(opened, writer.releases)
         named = label or default_label(table, len(writer.releases) + 1)
         progress("reading")
