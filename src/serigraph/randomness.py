@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.population.ordering import order_by_keys
+from serigraph.threads import side_by_side, slices
+
+_DRAWN_TOGETHER = 1 << 16
 
 
 class Randomness(Protocol):
@@ -21,7 +24,13 @@ class SystemRandomness:
     """The operating system's cryptographic generator: for everything that is published."""
 
     def keys(self, number: int) -> NDArray[np.uint64]:
-        return np.frombuffer(os.urandom(8 * number), dtype=np.uint64)
+        keys = np.empty(number, dtype=np.uint64)
+
+        def draw(part: slice) -> None:
+            keys[part] = np.frombuffer(os.urandom(8 * len(keys[part])), dtype=np.uint64)
+
+        side_by_side(draw, slices(number, longest=_DRAWN_TOGETHER))
+        return keys
 
 
 class SeededRandomness:

@@ -22,11 +22,12 @@ def side_by_side(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> li
         return list(pool.map(work, items))
 
 
-def slices(length: int) -> list[slice]:
-    """A range cut into parts that threads can share.
+def slices(length: int, longest: int | None = None) -> list[slice]:
+    """A range cut into parts that threads can share; none is longer than ``longest``.
 
-    >>> [part.stop for part in slices(0)]
-    [0]
+    >>> [part.stop for part in slices(0)], [part.stop for part in slices(5, longest=2)][-2:]
+    ([0], [4, 5])
     """
     step = max(-(-length // threads()), 1)
+    step = step if longest is None else min(step, longest)
     return [slice(begin, min(begin + step, length)) for begin in range(0, max(length, 1), step)]

@@ -43,6 +43,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     [
         "--help",
         "publish --help",
+        "status SERIES",
         "history SERIES --person PERSON --value HIV",
         "init NEW --from TABLE",
         "export SERIES EXPORT",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,3 +38,14 @@ def test_ranks_are_places_among_the_different_ones(numbers: list[int]) -> None:
     different, rank = ranked(np.array(numbers, dtype=np.int64))
     assert different.tolist() == sorted(set(numbers))
     assert [different[place] for place in rank] == numbers
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int32, np.uint32])
+@pytest.mark.parametrize("times", [1, 100])  # far apart for their number, and not
+def test_narrow_numbers_are_ranked_over_their_whole_range(
+    kind: type[np.integer], times: int
+) -> None:
+    low, high = np.iinfo(kind).min, min(np.iinfo(kind).max, np.iinfo(kind).min + 2**16)
+    different, rank = ranked(np.repeat(np.array([high, low, low + 3, high], dtype=kind), times))
+    assert different.tolist() == [low, low + 3, high]
+    assert rank.tolist() == np.repeat([2, 0, 1, 2], times).tolist()

@@ -64,6 +64,27 @@ def test_numbers_of_table_and_registry_meet_in_one_type() -> None:
     assert prepared.population.domains[0].values.to_list() == [None, 30.5, 31.0, 47.0, 60.0]
 
 
+@pytest.mark.parametrize("kinds", [(pl.Int8, pl.Int64), (pl.UInt32, pl.Int16), (pl.Int64, pl.Int8)])
+def test_integers_of_any_size_are_the_same_numbers(kinds: tuple[type, type]) -> None:
+    table = clinic_table().with_columns(age=pl.Series([60, 31, -100, 47, 31]))
+    of_table, of_registry = kinds
+    if of_table == pl.UInt32:
+        table = table.with_columns(pl.col("age").abs())
+    registry = registry_of([9, 2], age=[20, 33])
+    expected = prepare(table, clinic_policy(), registry)
+    prepared = prepare(
+        table.with_columns(pl.col("age").cast(of_table)),
+        clinic_policy(),
+        registry.with_columns(pl.col("age").cast(of_registry)),
+    )
+    assert prepared.population.digest == expected.population.digest
+    assert prepared.differing_from_registry == expected.differing_from_registry == 1
+    ages = prepared.population.domains[0].values
+    assert ages.equals(expected.population.domains[0].values)
+    assert ages.dtype == pl.Int64
+    assert (prepared.population.codes == expected.population.codes).all()
+
+
 def test_a_registry_may_repeat_a_person_that_it_describes_once() -> None:
     prepared = prepare(clinic_table(), clinic_policy(), registry_of([9, 9]))
     assert prepared.population.size == 6
@@ -131,6 +152,13 @@ def test_a_column_that_is_missing_throughout() -> None:
     population = prepare(table, clinic_policy()).population
     assert population.domains[0].values.to_list() == [None]
     assert population.codes[2].tolist() == [0] * 5
+
+
+def test_preparing_changes_nothing_in_the_registry() -> None:
+    registry = registry_of([1, 2, 3, 4, 5])  # describes people otherwise, and lacks nobody
+    before = registry.clone().rows()
+    assert prepare(clinic_table(), clinic_policy(), registry).differing_from_registry > 0
+    assert registry.rows() == before
 
 
 def test_preparing_changes_nothing_in_the_table() -> None:

@@ -101,7 +101,7 @@ def _generalised(label: str, table: pl.DataFrame, policy: Policy) -> ReadRelease
     values, wrong = read_values(table[sensitive], policy)
     if problems or wrong:
         raise _refusal(label, [*problems, *wrong])
-    sets = value_sets(table.height, values["row"], values["value"])
+    sets = value_sets(table.height, values["row"], values["value"].cast(pl.String))
     rows = np.repeat(np.arange(table.height), times)
     return ReadRelease(
         label=label,

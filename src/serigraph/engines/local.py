@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.engines.feasibility import Counts, Losses, losses, named, overfull, refusal
@@ -133,31 +135,21 @@ def finished(
     progress: Progress = silently,
 ) -> Made:
     """Verify groups that nobody has to be taken out of any more, and recode their people."""
-    grouping = _relabelled(grouping, randomness)
+    grouping = _relabelled(grouping, population.present, randomness)
     progress("verifying")
-    proof = verify(
-        population,
-        history,
-        Proposal(grouping.group, grouping.low, grouping.high),
-        presence_known=plan.is_presence_known,
-        minimum_size=plan.minimum_size,
-        where=f"release {plan.label}",
-    )
-    progress("recoding")
-    shown = _published_numbers(population, grouping)
-    if demand.interleave:
-        tables = bucketised(population, shown, not plan.is_presence_known, randomness)
-    else:
-        tables = generalised(
+    # Recoding does not wait for the verifier, but nobody sees a table before it agrees.
+    with ThreadPoolExecutor(1) as beside:
+        recoded = beside.submit(_recoded, population, demand, plan, grouping, randomness)
+        proof = verify(
             population,
-            grouping.group,
-            grouping.low,
-            grouping.high,
-            plan.sensitive,
-            randomness,
-            has_one_value=plan.has_one_value,
+            history,
+            Proposal(grouping.group, grouping.low, grouping.high),
+            presence_known=plan.is_presence_known,
+            minimum_size=plan.minimum_size,
+            where=f"release {plan.label}",
         )
-    widths = normalised_widths(population, grouping.group, grouping.groups)
+        progress("recoding")
+        tables, widths = recoded.result()
     return Made(
         population=population,
         proof=proof,
@@ -172,6 +164,29 @@ def finished(
     )
 
 
+def _recoded(
+    population: Population,
+    demand: Demand,
+    plan: Plan,
+    grouping: Grouping,
+    randomness: Randomness,
+) -> tuple[dict[str, pl.DataFrame], NDArray[np.float64]]:
+    """The tables, and how much they hide of each quasi-identifier."""
+    if demand.interleave:
+        tables = bucketised(population, grouping.group, not plan.is_presence_known, randomness)
+    else:
+        tables = generalised(
+            population,
+            grouping.group,
+            grouping.low,
+            grouping.high,
+            plan.sensitive,
+            randomness,
+            has_one_value=plan.has_one_value,
+        )
+    return tables, normalised_widths(population, grouping.group, grouping.groups)
+
+
 def _weight(population: Population, plan: Plan) -> NDArray[np.uint8]:
     """Who counts in n: everybody, or whoever the adversary knows to be there."""
     if plan.is_presence_known:
@@ -179,16 +194,15 @@ def _weight(population: Population, plan: Plan) -> NDArray[np.uint8]:
     return np.ones(population.size, dtype=np.uint8)
 
 
-def _relabelled(grouping: Grouping, randomness: Randomness) -> Grouping:
-    """The same groups under random numbers: the number of a group says nothing about its place."""
+def _relabelled(grouping: Grouping, present: NDArray[np.bool_], randomness: Randomness) -> Grouping:
+    """The same groups under random numbers: the number of a group says nothing about its place.
+
+    Groups without anybody present come behind, so that the others have the numbers of the proof.
+    """
+    is_shown = np.zeros(grouping.groups, dtype=np.bool_)
+    is_shown[grouping.group[present]] = True
     order = shuffled(grouping.groups, randomness)
+    order = np.concatenate([order[is_shown[order]], order[~is_shown[order]]])
     number = np.empty(grouping.groups, dtype=np.int64)
     number[order] = np.arange(grouping.groups)
     return Grouping(number[grouping.group], grouping.low[order], grouping.high[order])
-
-
-def _published_numbers(population: Population, grouping: Grouping) -> NDArray[np.int64]:
-    """Group numbers as the ledger gives them: groups without anybody present come behind."""
-    shown = np.bincount(grouping.group[population.present], minlength=grouping.groups) > 0
-    number = np.where(shown, np.cumsum(shown) - 1, shown.sum() + np.cumsum(~shown) - 1)
-    return number[grouping.group].astype(np.int64)

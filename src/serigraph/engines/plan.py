@@ -39,7 +39,7 @@ class Made:
 
     population: Population  # after suppression
     proof: Proof
-    tables: dict[str, pl.DataFrame]
+    tables: dict[str, pl.DataFrame]  # ``as_text`` of recoding gives them for reading
     suppressed: dict[str, int]  # protected value -> people who are not published as its holders
     suppressed_values: int  # values of people that are in the table and not in the release
     dropped: int  # people who have no record for that

@@ -11,10 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.experiments.memory import Shown, recalled
-from serigraph.population import History
+from serigraph.population import History, standing
 from serigraph.privacy.breach import breach_probability
 from serigraph.records import Exposure
-from serigraph.verification import standing
 
 _MARGIN = 1e-9  # far above the rounding of a product of a few thousand factors
 

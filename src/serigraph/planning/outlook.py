@@ -10,8 +10,7 @@ import numpy as np
 
 from serigraph.planning.candidates import Candidate
 from serigraph.planning.rehearsal import Expected
-from serigraph.population import Population
-from serigraph.verification import Standing
+from serigraph.population import Population, Standing
 
 
 @dataclass(frozen=True)

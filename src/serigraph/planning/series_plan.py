@@ -19,10 +19,9 @@ from serigraph.planning.recommendation import Recommendation, recommend
 from serigraph.planning.rehearsal import Stage, rehearse
 from serigraph.planning.returning import ReturnRate, return_rate_of
 from serigraph.policy import Policy, read_policy
-from serigraph.population import History, Population
+from serigraph.population import History, Population, Standing, standing
 from serigraph.privacy.strategies import OptimalSchedule
 from serigraph.tables import ProtectedChoice, prepare, read_table
-from serigraph.verification import Standing, standing
 
 STAGES = ("reading", "recalling", "rehearsing")
 _RATIOS = 20  # at least so many links are shown

@@ -5,6 +5,7 @@ from serigraph.population.history import Exposures, History
 from serigraph.population.ordering import order_by, order_by_keys, ranked
 from serigraph.population.people import CodedValues, Population, ProtectedValue
 from serigraph.population.proof import Proof
+from serigraph.population.standing import Standing, standing
 from serigraph.population.taxonomy import Taxonomy
 
 __all__ = [
@@ -16,8 +17,10 @@ __all__ = [
     "Population",
     "Proof",
     "ProtectedValue",
+    "Standing",
     "Taxonomy",
     "order_by",
     "order_by_keys",
     "ranked",
+    "standing",
 ]

@@ -5,6 +5,7 @@ A number and its place in one word are sorted several times as fast as places by
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 _HALF = np.uint64(32)
 _WORD = 64
 _SPREAD = 4  # integers in the range of some numbers, for each of them
+_PIECE = 1 << 16  # numbers that fit into a processor's cache, with what is made of them
 
 
 def order_by(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -24,7 +26,8 @@ def order_by(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
     together = numbers.astype(np.uint64) << _HALF
     together |= np.arange(len(numbers), dtype=np.uint64)
     together.sort()
-    return (together & np.uint64(2**32 - 1)).astype(np.int64)
+    together &= np.uint64(2**32 - 1)
+    return together.view(np.int64)
 
 
 def order_by_keys(
@@ -39,15 +42,23 @@ def order_by_keys(
     """
     for_place = max(len(keys) - 1, 0).bit_length()
     for_number = 0 if numbers is None else int(numbers.max(initial=0)).bit_length()
-    together = keys >> np.uint64(for_number)
-    if numbers is not None and for_number:
-        together |= numbers.astype(np.uint64) << np.uint64(_WORD - for_number)
-    together &= np.uint64(2**_WORD - 2**for_place)
-    together |= np.arange(len(keys), dtype=np.uint64)
+    together = np.empty(len(keys), dtype=np.uint64)
+    for part in _pieces(len(keys)):
+        word = keys[part] >> np.uint64(for_number)
+        if numbers is not None and for_number:
+            word |= numbers[part].astype(np.uint64) << np.uint64(_WORD - for_number)
+        word &= np.uint64(2**_WORD - 2**for_place)
+        word |= np.arange(part.start, part.start + len(word), dtype=np.uint64)
+        together[part] = word
     together.sort()
-    order = (together & np.uint64(2**for_place - 1)).astype(np.int64)
+    found = [np.empty(0, dtype=np.int64)]
+    for part in _pieces(len(keys)):
+        word = together[part.start : part.stop + 1]
+        found.append(part.start + np.flatnonzero((word[1:] ^ word[:-1]) < 2**for_place))
+    together &= np.uint64(2**for_place - 1)
+    order = together.view(np.int64)
     # Keys that begin alike are told apart by the bits that had to make room for the place.
-    alike = np.flatnonzero((together[1:] ^ together[:-1]) < 2**for_place)
+    alike = np.concatenate(found)
     if len(alike):
         unsettled = np.union1d(alike, alike + 1)
         run = np.cumsum(~np.isin(unsettled - 1, alike))
@@ -56,32 +67,40 @@ def order_by_keys(
     return order
 
 
+def _pieces(length: int) -> Iterator[slice]:
+    return (slice(begin, begin + _PIECE) for begin in range(0, length, _PIECE))
+
+
 def ranked(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The different ones of some numbers, ascending, and the place of each number among them.
 
     >>> [array.tolist() for array in ranked(np.array([30, 10, 30, 20]))]
     [[10, 20, 30], [2, 0, 2, 1]]
     """
-    if numbers.dtype.kind == "i" and len(numbers):
+    if numbers.dtype.kind in "iu" and len(numbers):
         low = numbers.min()
         spread = int(numbers.max()) - int(low)
         for_place = len(numbers).bit_length()
         if spread <= _SPREAD * len(numbers):
             # Integers close together are looked up, which takes a fraction of the time of a sort.
-            offset = numbers - low
+            unsigned = np.dtype(f"u{numbers.itemsize}")  # holds the difference of any two
             is_there = np.zeros(spread + 1, dtype=np.bool_)
-            is_there[offset] = True
-            rank = np.cumsum(is_there, dtype=np.int32)[offset] - np.int32(1)
-            return np.flatnonzero(is_there) + low, rank
-        if spread.bit_length() + for_place <= _WORD:
+            for part in _pieces(len(numbers)):
+                is_there[(numbers[part] - low).view(unsigned)] = True
+            rank_at = np.cumsum(is_there, dtype=np.int32) - np.int32(1)
+            places = np.empty(len(numbers), dtype=np.int32)
+            for part in _pieces(len(numbers)):
+                places[part] = rank_at[(numbers[part] - low).view(unsigned)]
+            return np.flatnonzero(is_there) + int(low), places
+        if numbers.dtype == np.int64 and spread.bit_length() + for_place <= _WORD:
             together = (numbers - low).astype(np.uint64) << np.uint64(for_place)
             together |= np.arange(len(numbers), dtype=np.uint64)
             together.sort()
             order = (together & np.uint64(2**for_place - 1)).astype(np.int64)
             ascending = (together >> np.uint64(for_place)).astype(np.int64)
             is_first = np.append(True, ascending[1:] != ascending[:-1])
-            rank = np.empty(len(numbers), dtype=np.int32)
-            rank[order] = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
-            return ascending[is_first] + low, rank
+            places = np.empty(len(numbers), dtype=np.int32)
+            places[order] = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
+            return ascending[is_first] + low, places
     different, rank = np.unique(numbers, return_inverse=True)
     return different, rank.astype(np.int32)

@@ -40,12 +40,12 @@ class CodedValues:
     @staticmethod
     def of(value_sets: pl.Series) -> CodedValues:
         """Take lists apart, one for each person: of text, or of an Enum with its names in order."""
-        lengths = value_sets.list.len().fill_null(0)
-        has_value = lengths > 0
-        flat = (value_sets if has_value.all() else value_sets.filter(has_value)).explode()
-        person = np.arange(len(value_sets))
-        if len(flat) != len(value_sets) or not has_value.all():
-            person = np.repeat(person, lengths.to_numpy())
+        lengths = value_sets.list.len().fill_null(0).to_numpy()
+        flat = value_sets.drop_nulls().explode(empty_as_null=False)
+        if lengths.max(initial=0) <= 1:
+            person = np.flatnonzero(lengths)
+        else:
+            person = np.repeat(np.arange(len(value_sets)), lengths)
         kind = flat.dtype if isinstance(flat.dtype, pl.Enum) else pl.Enum(flat.unique().sort())
         return CodedValues(
             person=person,

@@ -15,7 +15,7 @@ from serigraph.engines.spark.sources import is_spark_frame
 from serigraph.ledger import Series, storage_errors
 from serigraph.progress import Progress, silently
 from serigraph.publishing.files import write_tables
-from serigraph.publishing.published import Published
+from serigraph.publishing.published import Published, TablesInMemory
 from serigraph.publishing.standing import links_so_far
 from serigraph.publishing.terms import (
     advice,
@@ -147,6 +147,6 @@ def publish(
     return Published(
         record,
         opened.path / "releases" / record.label,
-        made.tables,
+        TablesInMemory(made.tables),
         (*prepared.notes, *advice(made.widths, policy)),
     )

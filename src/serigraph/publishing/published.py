@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from serigraph.ledger import ReleaseRecord
+from serigraph.recoding import as_text
 
 STAGES = (
     "reading",
@@ -37,6 +38,22 @@ class Published:
     def figures(self) -> dict[str, Any]:
         figures: dict[str, Any] = self.record.summary
         return figures
+
+
+class TablesInMemory(Mapping[str, pl.DataFrame]):
+    """The tables of a release, with text where they still have numbers for texts."""
+
+    def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
+        self._tables = tables
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        return as_text(self._tables[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
 
 
 class TablesOnDisk(Mapping[str, pl.DataFrame]):

@@ -6,17 +6,14 @@ import os
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from serigraph.ledger import PastExposure, ReleaseRecord, Series
 from serigraph.policy import Policy, read_policy
+from serigraph.population import Standing, standing
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.strategies import OptimalSchedule
-
-if TYPE_CHECKING:
-    from serigraph.verification import Standing
 
 
 @dataclass(frozen=True)
@@ -112,8 +109,6 @@ def links_so_far(series: Series, policy: Policy) -> tuple[int, ...]:
 
 
 def _standing(series: Series, policy: Policy, names: tuple[str, ...]) -> Standing:
-    from serigraph.verification import standing  # compiled code, which takes a moment to load
-
     past = series.history(series.people()["id"], names)
     return standing(past, [policy.threshold_of(name) for name in names])
 

@@ -2,5 +2,6 @@
 
 from serigraph.recoding.loss import normalised_widths
 from serigraph.recoding.tables import bucketised, generalised
+from serigraph.recoding.texts import as_text
 
-__all__ = ["bucketised", "generalised", "normalised_widths"]
+__all__ = ["as_text", "bucketised", "generalised", "normalised_widths"]

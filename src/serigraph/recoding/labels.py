@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.population import Domain, Taxonomy
+from serigraph.recoding.texts import cells_at
 
 MISSING = "missing"
 
@@ -26,7 +27,7 @@ def region_labels(domain: Domain, low: NDArray[np.int32], high: NDArray[np.int32
         _label(domain, int(pair) // max(domain.size, 1), int(pair) % max(domain.size, 1))
         for pair in distinct
     ]
-    return pl.Series(domain.name, names, dtype=pl.String).gather(which)
+    return cells_at(pl.Series(domain.name, names, dtype=pl.String), which)
 
 
 def _label(domain: Domain, low: int, high: int) -> str:

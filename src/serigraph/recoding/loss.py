@@ -7,16 +7,23 @@ from numpy.typing import NDArray
 
 from serigraph.population import Population
 from serigraph.recoding import kernels
-from serigraph.threads import side_by_side
+from serigraph.threads import side_by_side, slices
 
 
 def extents(
-    population: Population, group: NDArray[np.int64], groups: int
+    codes: NDArray[np.int32], group: NDArray[np.int64], groups: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The smallest and the largest code of each group in each column: [group, column]."""
-    found = side_by_side(lambda codes: _extent(codes, group, groups), population.codes)
-    low, high = zip(*found, strict=True)
-    return np.stack(low, axis=1), np.stack(high, axis=1)
+
+    def extent(columns: slice) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        several = codes[columns]
+        low = np.full((groups, len(several)), np.iinfo(np.int32).max, dtype=np.int32)
+        high = np.full((groups, len(several)), -1, dtype=np.int32)
+        kernels.extend(several, group, low, high)
+        return low, high
+
+    low, high = zip(*side_by_side(extent, slices(len(codes))), strict=True)
+    return np.concatenate(low, axis=1), np.concatenate(high, axis=1)
 
 
 def normalised_widths(
@@ -29,25 +36,19 @@ def normalised_widths(
     if population.size == 0:
         return np.zeros(len(population.domains))
     people = np.bincount(group, minlength=groups)
-    # Most of a registry may be people for themselves, who have no width.
-    several = people > 1
-    members = np.flatnonzero(several[group])
-    number = (np.cumsum(several) - 1)[group[members]]
+    codes, several = population.codes, people > 1
+    if 2 * several.sum() < groups:
+        # Most of a registry may be people for themselves, who have no width.
+        members = np.flatnonzero(several[group])
+        codes, group = codes[:, members], (np.cumsum(several) - 1)[group[members]]
+        people = people[several]
+    low, high = extents(codes, group, len(people))
+    empty = people == 0
+    low[empty] = high[empty] = 0
 
     def loss(column: int) -> float:
         at = population.domains[column].positions()
-        low, high = _extent(population.codes[column][members], number, int(several.sum()))
-        width = np.zeros(groups)
-        width[several] = np.minimum(at[high] - at[low], 1.0)
-        return float((width * people)[people > 0].sum() / population.size)
+        width = np.minimum(at[high[:, column]] - at[low[:, column]], 1.0)
+        return float(width @ people / population.size)
 
     return np.array(side_by_side(loss, range(len(population.domains))))
-
-
-def _extent(
-    codes: NDArray[np.int32], group: NDArray[np.int64], groups: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    low = np.full(groups, np.iinfo(np.int32).max, dtype=np.int32)
-    high = np.full(groups, -1, dtype=np.int32)
-    kernels.extend(codes, group, low, high)
-    return low, high

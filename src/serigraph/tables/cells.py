@@ -26,11 +26,13 @@ DATE_FORMATS = (
 )
 _TIME_OF_DAY = r"^(\d{4}-\d{2}-\d{2})[T ]\d{2}:\d{2}.*$"
 _EXACT_INTEGERS = 2**53  # beyond it not every integer is a float
+_INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
 _FIRST_YEAR = 1000  # a year of two digits would otherwise be read as one of the first century
 
-# Each distinct text is looked at only once where texts occur four times on average. Of every eighth
-# cell, three in four are then different.
+# Each distinct text is looked at only once where texts are repeated: where at most three in four of
+# a sample are different. Of every eighth cell that many are, if texts occur four times on average.
 _SAMPLED = 8
+_SAMPLE = 1 << 17
 _DIFFERENT = 0.75
 
 Read = tuple[pl.Series, list[str]]
@@ -57,7 +59,7 @@ def _each_text_once(read: Reader) -> Reader:
 
 
 def _are_seldom_repeated(texts: pl.Series) -> bool:
-    sample = texts.gather_every(_SAMPLED).to_frame("text")
+    sample = texts.gather_every(max(_SAMPLED, len(texts) // _SAMPLE)).to_frame("text")
     about = sample.select(pl.col("text").approx_n_unique()).item()
     return int(about) > _DIFFERENT * sample.height
 
@@ -76,8 +78,22 @@ def read_text(column: pl.Series, reading: Reading) -> Read:
     return text.set(text.is_in(missing).fill_null(False), None), []
 
 
+def read_categories(column: pl.Series, reading: Reading) -> Read:
+    """The column as text again, with each text once: as an Enum of the texts, ascending."""
+    problems: list[str] = []
+    if column.dtype != pl.String:
+        column, problems = read_text(column, reading)
+    distinct = column.drop_nulls().unique()
+    meant, _ = read_text(distinct, reading)
+    kind = pl.Enum(meant.drop_nulls().unique().sort())
+    if meant.equals(distinct):
+        return column.cast(kind), problems
+    numbers = column.cast(pl.Enum(distinct)).to_physical()
+    return meant.cast(kind).gather(numbers).alias(column.name), problems
+
+
 def read_numbers(column: pl.Series, reading: Reading) -> Read:
-    """The column as Int64 where every number is whole, otherwise as Float64."""
+    """The column as integers where every number is whole, otherwise as Float64."""
     whole = plain_integers(column, reading)
     if whole is not None and whole.is_between(-_EXACT_INTEGERS, _EXACT_INTEGERS, "none").all():
         return whole, []
@@ -95,6 +111,8 @@ def plain_integers(column: pl.Series, reading: Reading) -> pl.Series | None:
 @_each_text_once
 def _read_numbers(column: pl.Series, reading: Reading) -> Read:
     kind = column.dtype
+    if kind in _INTEGERS:
+        return column, []
     if kind.is_integer() or kind == pl.Boolean:
         whole = column.cast(pl.Int64, strict=False)
         lost = whole.is_null() & column.is_not_null()

@@ -16,9 +16,12 @@ from numpy.typing import NDArray
 
 from serigraph.population import CodedValues
 from serigraph.tables import kernels
+from serigraph.threads import side_by_side, slices
 
 _FORM = "serigraph table 2"  # a change of what is summed below needs another number
 _EXACT_INTEGERS = (1 - 2**53, 2**53 - 1)  # beyond them not every integer is a float
+
+_MIXED_TOGETHER = 1 << 16  # records that stay in a processor's cache
 
 _NOTHING, _TEXT, _DATE, _INTEGER, _NUMBER = (
     np.uint64(each) for each in (0x9E37, 0x85EB, 0xC2B2, 0x27D4, 0x1656)
@@ -46,12 +49,19 @@ def record_hashes(
 
     A quasi-identifier is given as the hashes of its domain and everybody's codes.
     """
-    mixed = cell_hashes(ids)
-    for _, (of_code, codes) in sorted(quasi_identifiers.items()):
-        kernels.mix_column(mixed, of_code, codes)
-    lengths = np.bincount(values.person, minlength=len(mixed))
-    kernels.mix_sets(mixed, cell_hashes(values.names), values.code, lengths)
-    return mixed
+    columns = [quasi_identifiers[name] for name in sorted(quasi_identifiers)]
+    of_value = cell_hashes(values.names)
+
+    def mixed(part: slice) -> NDArray[np.uint64]:
+        records = cell_hashes(ids[part])
+        for of_code, codes in columns:
+            kernels.mix_column(records, of_code, codes[part])
+        held = slice(*np.searchsorted(values.person, (part.start, part.stop)))
+        lengths = np.bincount(values.person[held] - part.start, minlength=len(records))
+        kernels.mix_sets(records, of_value, values.code[held], lengths)
+        return records
+
+    return np.concatenate(side_by_side(mixed, slices(len(ids), longest=_MIXED_TOGETHER)))
 
 
 def cell_hashes(cells: pl.Series) -> NDArray[np.uint64]:

@@ -37,8 +37,8 @@ def coded(
 
 def _places_of_texts(column: pl.Series, known: pl.Series) -> NDArray[np.int32]:
     """The place of each cell among the known texts; anything where the cell is missing."""
-    numbered = column.cast(pl.Enum(known)).to_physical().cast(pl.Int32)
-    return numbered.fill_null(0).to_numpy(writable=True)
+    numbered = column.cast(pl.Enum(known)).to_physical()
+    return numbered.fill_null(0).to_numpy().astype(np.int32)
 
 
 def _numbers(column: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:
@@ -48,5 +48,7 @@ def _numbers(column: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:
     if lowest is None:
         return column.clear(), np.zeros(len(column), dtype=np.int32)
     numbers, codes = ranked(column.fill_null(lowest).to_physical().to_numpy())
-    known = pl.Series(column.name, numbers).cast(column.to_physical().dtype).cast(column.dtype)
-    return known, codes
+    known = pl.Series(column.name, numbers)
+    if column.dtype.is_integer():
+        return known.cast(pl.Int64), codes
+    return known.cast(column.to_physical().dtype).cast(column.dtype), codes

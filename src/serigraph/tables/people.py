@@ -56,7 +56,7 @@ def _read(column: pl.Series, kind: str, policy: Policy) -> Read:
 def has_repeats(ids: pl.Series) -> bool:
     """Whether somebody has several rows."""
     if ids.is_sorted():
-        return bool((ids == ids.shift(1)).any())
+        return bool((ids.slice(1) == ids.slice(0, max(len(ids) - 1, 0))).any())
     return ids.n_unique() < len(ids)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 
 from serigraph.errors import InputRefused, TableError, TaxonomyError
 from serigraph.policy import Policy
-from serigraph.population import CodedValues, Domain, Population, Taxonomy
+from serigraph.population import CodedValues, Domain, Population, Taxonomy, order_by
 from serigraph.progress import Progress, silently
 from serigraph.tables.digests import cell_hashes, digest_of, record_hashes, sum_of
 from serigraph.tables.domains import coded
@@ -18,6 +20,7 @@ from serigraph.tables.identifiers import read_ids
 from serigraph.tables.people import (
     ID,
     contradicting_rows,
+    has_repeats,
     missing_columns,
     one_row_a_person,
     read_quasi_identifiers,
@@ -89,15 +92,19 @@ def prepare(
 
     domains = side_by_side(code, range(len(codes)))
     progress("preparing", 3, 4)
-    choice = known_protected or choose(policy, holders_of(values))
-    held = holdings(policy, choice, replace(values, person=place[values.person]), size)
     of_table = {
         domain.name: (cell_hashes(domain.values), column if size == len(place) else column[place])
         for domain, column in zip(domains, codes, strict=True)
     }
-    records = record_hashes(people[ID], of_table, values)
-    present = np.zeros(size, dtype=np.bool_)
-    present[place] = True
+    with ThreadPoolExecutor(1) as beside:
+        records = beside.submit(record_hashes, people[ID], of_table, values)
+        choice = known_protected or choose(policy, holders_of(values))
+        placed = values if size == len(place) else replace(values, person=place[values.person])
+        held = holdings(policy, choice, placed, size)
+        present = np.zeros(size, dtype=np.bool_)
+        present[place] = True
+        shown = _scattered(sets, place, size)
+        total = sum_of(records.result())
     population = Population(
         ids=everybody.ids,
         present=present,
@@ -106,8 +113,8 @@ def prepare(
         protected=held.protected,
         held_start=held.start,
         held=held.held,
-        values=_scattered(sets, place, size),
-        digest=digest_of(policy.quasi_identifiers, people.height, sum_of(records)),
+        values=shown,
+        digest=digest_of(policy.quasi_identifiers, people.height, total),
         outside_registry=everybody.outside,
     )
     held_now = frozenset(value.name for value in population.protected)
@@ -116,6 +123,21 @@ def prepare(
 
 
 def _read(frames: dict[str, pl.DataFrame], policy: Policy) -> _Read:
+    with ThreadPoolExecutor(1) as beside:
+        reading = beside.submit(_read_values, frames[_TABLE], policy)
+        ids, quasi_identifiers, problems = _read_people(frames, policy)
+        values, wrong = reading.result()
+    problems += wrong
+    taxonomies, uncovered = taxonomies_of(policy, quasi_identifiers)
+    if problems or uncovered:
+        raise refusal_of(problems, uncovered)
+    return _Read(ids, quasi_identifiers, taxonomies, values)
+
+
+def _read_people(
+    frames: dict[str, pl.DataFrame], policy: Policy
+) -> tuple[dict[str, pl.Series], dict[str, dict[str, pl.Series]], list[str]]:
+    """Ids and quasi-identifiers, and what is wrong with them."""
     problems: list[str] = []
     quasi_identifiers: dict[str, dict[str, pl.Series]] = {}
     for source, frame in frames.items():
@@ -134,19 +156,20 @@ def _read(frames: dict[str, pl.DataFrame], policy: Policy) -> _Read:
     ids, wrong = read_ids(id_columns, policy)
     problems += wrong
     for source, column in ids.items():
-        repeated = repeated_people(column, source, policy) if source == _TABLE else []
-        problems += repeated or contradicting_rows(column, quasi_identifiers[source], source)
-    values = pl.DataFrame(schema={"row": pl.UInt32, "value": pl.String})
-    if policy.sensitive.column in frames[_TABLE].columns:
-        values, wrong = read_values(frames[_TABLE][policy.sensitive.column], policy)
-        problems += [f"{_TABLE}: {each}" for each in wrong]
-        texts = values["value"].unique().sort()
-        values = values.with_columns(pl.col("value").cast(pl.Enum(texts)))
-        problems += classes_named_as_values(policy, texts)
-    taxonomies, uncovered = taxonomies_of(policy, quasi_identifiers)
-    if problems or uncovered:
-        raise refusal_of(problems, uncovered)
-    return _Read(ids, quasi_identifiers, taxonomies, values)
+        if has_repeats(column):
+            repeated = repeated_people(column, source, policy) if source == _TABLE else []
+            problems += repeated or contradicting_rows(column, quasi_identifiers[source], source)
+    return ids, quasi_identifiers, problems
+
+
+def _read_values(table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, list[str]]:
+    """The sensitive values, and what is wrong with them."""
+    if policy.sensitive.column not in table.columns:
+        return pl.DataFrame(schema={"row": pl.UInt32, "value": pl.Enum([])}), []
+    values, wrong = read_values(table[policy.sensitive.column], policy)
+    texts = cast(pl.Enum, values["value"].dtype).categories
+    problems = [f"{_TABLE}: {each}" for each in wrong]
+    return values, problems + classes_named_as_values(policy, texts)
 
 
 def refusal_of(problems: list[str], uncovered: list[str]) -> InputRefused:
@@ -230,19 +253,20 @@ def _everybody(people: pl.DataFrame, listed: pl.DataFrame | None) -> _Everybody:
     new, known = np.flatnonzero(is_new), np.flatnonzero(~is_new)
     # Whoever the registry lacks comes before the first larger id, behind others that do so.
     place = found + np.cumsum(is_new) - is_new
-    source = np.arange(len(listed_ids))
-    if len(new):
-        source = np.insert(source, found[new], len(listed_ids) + np.arange(len(new)))
+    source = np.arange(len(listed_ids) if len(new) else 0)
+    source = np.insert(source, found[new], len(listed_ids) + np.arange(len(new)))
 
     def with_new(other: pl.Series, own: pl.Series) -> pl.Series:
-        return pl.concat([other, own.gather(new)]).gather(source) if len(new) else other.clone()
+        return pl.concat([other, own.gather(new)]).gather(source) if len(new) else other
 
     def together(columns: tuple[pl.Series, pl.Series]) -> tuple[pl.Series, pl.Series]:
         own, other = columns
-        if own.dtype != other.dtype:  # numbers, and only one of them has decimals
-            own, other = own.cast(pl.Float64), other.cast(pl.Float64)
+        if own.dtype != other.dtype:  # numbers, of several sizes or with decimals in one of them
+            kind = pl.Int64 if own.dtype.is_integer() and other.dtype.is_integer() else pl.Float64
+            own, other = own.cast(kind), other.cast(kind)
         differs = own.gather(known).ne_missing(other.gather(found[known]))
-        return with_new(other, own).scatter(place, own), differs
+        column = with_new(other, own)
+        return column.clone().scatter(place, own) if differs.any() else column, differs
 
     merged = side_by_side(together, zip(columns, listed_columns, strict=True))
     return _Everybody(
@@ -266,9 +290,19 @@ def _places(ids: pl.Series, people: pl.Series) -> pl.Series:
     """The place of each id among the ids of the people."""
     if ids.len() == people.len():
         places = pl.int_range(ids.len(), dtype=pl.UInt32, eager=True)
-        return places if ids.equals(people) else places.scatter(ids.arg_sort(), places.clone())
+        return places if ids.equals(people) else places.clone().scatter(_order(ids), places)
     numbered = pl.DataFrame({ID: people}).with_row_index("place")
     return pl.DataFrame({ID: ids}).join(numbered, on=ID, how="left", maintain_order="left")["place"]
+
+
+def _order(ids: pl.Series) -> pl.Series:
+    """The rows in the ascending order of their ids, none of which is there twice."""
+    if ids.dtype == pl.Int64 and not ids.null_count():
+        numbers = ids.to_numpy()
+        low, high = int(numbers.min()), int(numbers.max())
+        if high - low < 2**32:
+            return pl.Series(order_by(numbers - low)).cast(pl.UInt32)
+    return ids.arg_sort()
 
 
 def notes_on(policy: Policy, choice: ProtectedChoice, held: frozenset[str]) -> tuple[str, ...]:

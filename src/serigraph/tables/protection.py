@@ -123,10 +123,10 @@ def holdings_under(protection: Protection, values: CodedValues, people: int) -> 
     itself = counted_as["value"].eq(counted_as["name"]).to_numpy()
     stands_for = np.full(len(distinct), -1, dtype=np.int32)
     stands_for[value_code[itself]] = name_code[itself]
-    index = stands_for[values.code]
-    held_by, held = values.person, index
-    if not (index >= 0).all():
-        held_by, held = values.person[index >= 0], index[index >= 0]
+    held_by, held = values.person, stands_for[values.code]
+    if not (stands_for >= 0).all():
+        is_protected = held >= 0
+        held_by, held = held_by[is_protected], held[is_protected]
     if not itself.all():
         extra = [
             np.stack(
@@ -138,7 +138,7 @@ def holdings_under(protection: Protection, values: CodedValues, people: int) -> 
         held_by, held = np.unique(pairs, axis=1)
     start = np.zeros(people + 1, dtype=np.int64)
     np.cumsum(np.bincount(held_by, minlength=people), out=start[1:])
-    return Holdings(protection.protected, start, held.astype(np.int32))
+    return Holdings(protection.protected, start, held.astype(np.int32, copy=False))
 
 
 def _counted_as(policy: Policy, choice: ProtectedChoice, held: pl.Series) -> pl.DataFrame:

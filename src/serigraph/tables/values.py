@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from serigraph.policy import Policy
-from serigraph.tables.cells import read_text
+from serigraph.tables.cells import read_categories, read_text
 from serigraph.tables.rows import counted, rows_where
 
 
 def read_values(column: pl.Series, policy: Policy) -> tuple[pl.DataFrame, list[str]]:
     """One line (``row``, ``value``) for each value of each row, and what is wrong.
 
-    Rows count from 0; blanks are left out. A row without a value has no line, which is wrong if
-    the policy says so.
+    Values are an Enum of all of them, ascending. Rows count from 0; blanks are left out. A row
+    without a value has no line, which is wrong if the policy says so.
     """
     rows = pl.int_range(len(column), dtype=pl.UInt32, eager=True)
     cells = pl.DataFrame({"row": rows, "value": column})
@@ -32,10 +33,10 @@ def read_values(column: pl.Series, policy: Policy) -> tuple[pl.DataFrame, list[s
         text, problems = read_text(column, policy.reading)
         parts = text.str.split(policy.sensitive.delimiter or "")
         cells = cells.with_columns(value=parts).explode("value")
-    text, wrong = read_text(cells["value"].alias(column.name), policy.reading)
+    text, wrong = read_categories(cells["value"].alias(column.name), policy.reading)
     problems += wrong
     values = cells.with_columns(value=text).drop_nulls()
-    if policy.sensitive.missing == "error" and not problems:
+    if policy.sensitive.missing == "error" and not problems and not values["row"].equals(rows):
         empty = ~rows.is_in(values["row"].implode())
         if empty.any():
             number = int(empty.sum())
@@ -50,8 +51,10 @@ def value_sets(people: int, person_of_value: pl.Series, values: pl.Series) -> pl
     """For each of so many people its values, ascending and without repetition, as a list."""
     everybody = pl.int_range(people, dtype=pl.UInt32, eager=True)
     if len(values) == people and not person_of_value.equals(everybody):
-        order = person_of_value.arg_sort()
-        person_of_value, values = person_of_value.gather(order), values.gather(order)
+        place = np.full(people, people, dtype=np.uint32)
+        place[person_of_value.to_numpy()] = np.arange(people, dtype=np.uint32)
+        if (place < people).all():  # everybody has one value
+            person_of_value, values = everybody, values.gather(place)
     if len(values) == people and person_of_value.equals(everybody):
         return values.reshape((people, 1)).arr.to_list()
     pairs = pl.DataFrame({"person": person_of_value.cast(pl.UInt32), "value": values})

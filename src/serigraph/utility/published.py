@@ -96,7 +96,7 @@ class Groups:
         place[place == len(shown)] = 0
         number = np.where(shown[place] == group, place, -1) if len(shown) else group * 0 - 1
         member = number >= 0
-        low, high = extents(population.subset(member), number[member], len(shown))
+        low, high = extents(population.codes[:, member], number[member], len(shown))
         for column, domain in enumerate(population.domains):
             low[:, column], high[:, column] = widened_to_nodes(
                 domain, low[:, column], high[:, column], low[:, column], high[:, column]

@@ -99,53 +99,6 @@ def survey_members(
 
 
 @kernel
-def survey_past(
-    past,
-    past_start,
-    past_exposure,
-    exposure_value,
-    exposure_survival,
-    threshold,
-    bins,
-    histogram,
-    links,
-    people_largest,
-):
-    """Where every (person, value) pair of the ledger stands, by the share of its budget spent.
-
-    Adds to ``histogram[value, bin]`` (bin = spent share of the log budget times ``bins``) and to
-    ``links[value, number of links]``; writes each person's largest probability.
-    """
-    values = len(threshold)
-    survival = np.ones(values)
-    seen = np.empty(values, dtype=np.int64)
-    times = np.zeros(values, dtype=np.int64)
-    for person in range(past.shape[0]):
-        number = 0
-        for j in range(past.shape[1]):
-            was = past[person, j]
-            if was < 0:
-                continue
-            for e in range(past_start[was], past_start[was + 1]):
-                exposure = past_exposure[e]
-                v = exposure_value[exposure]
-                if times[v] == 0:
-                    survival[v] = 1.0
-                    seen[number] = v
-                    number += 1
-                times[v] += 1
-                survival[v] *= exposure_survival[exposure]
-        for k in range(number):
-            v = seen[k]
-            spent = np.log(max(survival[v], 1e-300)) / np.log1p(-threshold[v])
-            at = min(max(int(np.ceil(spent * bins - 1e-9)) - 1, 0), bins - 1)
-            histogram[v, at] += 1
-            links[v, min(times[v], links.shape[1] - 1)] += 1
-            people_largest[person] = max(people_largest[person], 1.0 - survival[v])
-            times[v] = 0
-
-
-@kernel
 def overlapping(low, high):
     """Two boxes that overlap, or (-1, -1). Looks for planes that part the boxes, repeatedly."""
     boxes, columns = low.shape

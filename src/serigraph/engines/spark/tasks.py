@@ -46,6 +46,7 @@ from serigraph.ledger.parts import (
 from serigraph.ledger.storage import digest_of, sync, write_durably
 from serigraph.population import CodedValues, Domain, History, Population
 from serigraph.randomness import SystemRandomness
+from serigraph.recoding import as_text
 from serigraph.recoding.tables import GROUP
 from serigraph.tables.digests import cell_hashes, record_hashes
 from serigraph.tables.protection import Protection, holdings_under
@@ -235,7 +236,7 @@ class GroupPartition:
             }
         )
         frames = {MEMBERS: members, GROUPS: groups, VALUES: values}
-        frames |= {f"{name}.parquet": table for name, table in made.tables.items()}
+        frames |= {f"{name}.parquet": as_text(table) for name, table in made.tables.items()}
         for name, frame in frames.items():
             frame.write_parquet(self.drafts / f"{draft}-{name}", compression="zstd")
 

@@ -1,0 +1,78 @@
+"""Where a series stands: how much of their budget the pairs of the ledger have spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serigraph.population.history import History
+from serigraph.threads import side_by_side, slices
+
+BINS = 10
+MOST_LINKS = 1024
+_TOGETHER = 1 << 18  # pairs that are looked at together, in a processor's cache
+_NOTHING_LEFT = 1e-300  # stands for a survival of zero, which has no logarithm
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Counts only, nobody's name: pairs by value and by tenth of their budget that is spent."""
+
+    spent: NDArray[np.int64]  # [value, tenth]
+    links: NDArray[np.int64]  # [value, number of links]
+    largest_by_person: NDArray[np.float64]
+
+    @property
+    def pairs(self) -> int:
+        return int(self.spent.sum())
+
+
+def standing(history: History, thresholds: Sequence[Fraction]) -> Standing:
+    """Walk through the ledger and say where everybody stands (floats: for display).
+
+    Without compiled code, which takes longer to load than this takes on most ledgers.
+    """
+    values = max(len(thresholds), 1)
+    survived = np.log(np.maximum(1.0 - history.count / history.size, _NOTHING_LEFT))
+    budget = np.log1p(-np.array([float(each) for each in thresholds]))
+    most = min(history.releases, MOST_LINKS)
+
+    def part(people: slice) -> Standing:
+        groups = history.groups[people]
+        person, release = np.nonzero(groups >= 0)
+        group = groups[person, release]
+        lengths = history.start[group + 1] - history.start[group]
+        # The exposures of a group follow each other, and the groups of a person do here.
+        skipped = history.start[group] - np.cumsum(lengths) + lengths
+        exposure = history.exposure[np.repeat(skipped, lengths) + np.arange(lengths.sum())]
+        pair = np.repeat(person * values, lengths) + history.value[exposure]
+        times = np.bincount(pair, minlength=len(groups) * values)
+        total = np.bincount(pair, survived[exposure], minlength=len(groups) * values)
+        linked = np.flatnonzero(times)
+        value = linked % values
+        tenth = np.ceil(total[linked] / budget[value] * BINS - 1e-9).astype(np.int64) - 1
+        return Standing(
+            _table(value, np.clip(tenth, 0, BINS - 1), values, BINS),
+            _table(value, np.minimum(times[linked], most), values, most + 1),
+            -np.expm1(total.reshape(-1, values).min(axis=1, initial=0.0)),
+        )
+
+    longest = max(_TOGETHER // values, 1)
+    parts = side_by_side(part, slices(len(history.groups), longest))
+    return Standing(
+        np.sum([each.spent for each in parts], axis=0)[: len(thresholds)],
+        np.sum([each.links for each in parts], axis=0)[: len(thresholds)],
+        np.concatenate([each.largest_by_person for each in parts]),
+    )
+
+
+def _table(
+    row: NDArray[np.int64], column: NDArray[np.int64], rows: int, columns: int
+) -> NDArray[np.int64]:
+    """How often each row and column occur together."""
+    counts = np.bincount(row * columns + column, minlength=rows * columns)
+    return counts.reshape(rows, columns)
