@@ -18,13 +18,16 @@ from serigraph.ledger.parts import (
     VALUES,
     check_id_type,
     numbers_of,
+    read_members,
+    read_newcomers,
     read_part,
-    read_people,
     read_values,
 )
 from serigraph.ledger.release import PastExposure, ReleaseRecord
 from serigraph.population import Exposures, History
 from serigraph.threads import side_by_side
+
+_BLOCK = 8192  # people
 
 
 def recall_history(
@@ -38,19 +41,19 @@ def recall_history(
     check_id_type(ids, releases)
     if not releases:
         return History.none(len(ids))
-    people = read_people(layout, releases)
-    place = _places(numbers_of(ids, people), people.height)
-    del people
-    # One row more than there are people: for everybody that is not asked for.
-    groups = np.full((len(ids) + 1, len(releases)), -1, dtype=np.int32)
+    known = read_newcomers(layout, releases)
+    place = _places(numbers_of(ids, known), sum(map(len, known)))
+    del known
     held = side_by_side(lambda each: _Held.recall(layout, each, protected), releases)
     first = [0, *accumulate(len(each.lengths) for each in held)]
-    side_by_side(
-        lambda j: _take_in(layout, releases[j], held[j], first[j], place, groups[:, j]),
+    by_release = side_by_side(
+        lambda j: _groups(layout, releases[j], held[j], first[j], place, len(ids)),
         range(len(releases)),
     )
     lengths = np.concatenate([each.lengths for each in held])
-    return History.of_exposures(groups[:-1], lengths, [each.exposures for each in held])
+    return History.of_exposures(
+        _by_person(by_release), lengths, [each.exposures for each in held]
+    )
 
 
 @dataclass(frozen=True)
@@ -82,19 +85,39 @@ class _Held:
         return _Held(kept, lengths, Exposures.of(lengths, value, count, sizes))
 
 
-def _take_in(
+def _groups(
     layout: Layout,
     release: ReleaseRecord,
     held: _Held,
     first: int,
     place: NDArray[np.int32],
-    groups: NDArray[np.int32],
-) -> None:
-    """Write the group of everybody that is asked for; those of the release count from ``first``."""
+    people: int,
+) -> NDArray[np.int32]:
+    """The group of everybody that is asked for, or -1; those of the release count from ``first``."""
     number = np.full(release.groups, -1, dtype=np.int32)
     number[held.group] = np.arange(first, first + len(held.group), dtype=np.int32)
-    members = read_part(layout, release, MEMBERS)
-    groups[place[members["person"].to_numpy()]] = number[members["group"].to_numpy()]
+    person, group = read_members(layout, release)
+    # One more than there are people: for everybody that is not asked for.
+    groups = np.full(people + 1, -1, dtype=np.int32)
+    groups[place[person]] = number[group]
+    return groups[:people]
+
+
+def _by_person(by_release: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
+    """An array for each release as one row for each person.
+
+    It is filled by as many people at a time as the processor's cache holds: by a release at a time,
+    every number would take the time of a whole row.
+    """
+    groups = np.empty((len(by_release[0]), len(by_release)), dtype=np.int32)
+
+    def fill(begin: int) -> None:
+        here = slice(begin, begin + _BLOCK)
+        for j, each in enumerate(by_release):
+            groups[here, j] = each[here]
+
+    side_by_side(fill, range(0, len(groups), _BLOCK))
+    return groups
 
 
 def recall_names(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> tuple[str, ...]:
@@ -148,7 +171,7 @@ def _number(layout: Layout, releases: tuple[ReleaseRecord, ...], person: str | i
             ids = pl.Series(np.array([int(person)], dtype=np.int64))
         except (ValueError, OverflowError) as error:
             raise unknown from error
-    number = int(numbers_of(ids, read_people(layout, releases))[0])
+    number = int(numbers_of(ids, read_newcomers(layout, releases))[0])
     if number < 0:
         raise unknown
     return number

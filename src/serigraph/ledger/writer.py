@@ -17,7 +17,7 @@ from serigraph.ledger.parts import (
     check_id_type,
     encode_parts,
     id_type_of,
-    read_people,
+    read_newcomers,
 )
 from serigraph.ledger.recovery import (
     Comparing,
@@ -93,7 +93,7 @@ class Writer:
 
     def encode(self, proof: Proof) -> EncodedParts:
         """What ``commit`` will write of a proof; it can be made while public files are written."""
-        return encode_parts(proof, read_people(self._layout, self.releases))
+        return encode_parts(proof, read_newcomers(self._layout, self.releases))
 
     def commit(self, proof: Proof | EncodedParts, draft: ReleaseDraft) -> ReleaseRecord:
         """Make the release exist, then public: its parts, its row, its files in ``staging``.
