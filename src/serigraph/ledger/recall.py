@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.errors import InputRefused
+from serigraph.errors import ImpossibleState, InputRefused
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import (
     GROUPS,
@@ -24,7 +24,7 @@ from serigraph.ledger.parts import (
     read_values,
 )
 from serigraph.ledger.release import PastExposure, ReleaseRecord
-from serigraph.population import Exposures, History
+from serigraph.population import Exposures, History, ranked
 from serigraph.threads import side_by_side
 
 _BLOCK = 8192  # people
@@ -66,23 +66,35 @@ class _Held:
 
     @staticmethod
     def recall(layout: Layout, release: ReleaseRecord, protected: Sequence[str]) -> _Held:
+        from serigraph.ledger import kernels  # only whoever recalls waits for Numba
+
         held = read_values(layout, release)
+        group, code, count = held.group, held.code, held.count
+        _check_range(group, release.groups)
         index = {name: number for number, name in enumerate(protected)}
-        value = np.array([index.get(name, -1) for name in held.names], dtype=np.int32)[held.code]
-        group, count = held.group, held.count
-        if not index.keys() >= set(held.names):
-            named = value >= 0
-            group, count, value = group[named], count[named], value[named]
-        is_next = group[1:] > group[:-1]
-        if not (is_next | ((group[1:] == group[:-1]) & (value[1:] > value[:-1]))).all():
-            order = np.lexsort((value, group))
-            group, count, value = group[order], count[order], value[order]
-            is_next = group[1:] > group[:-1]
-        begin = np.flatnonzero(np.concatenate([[len(group) > 0], is_next])[: len(group)])
-        kept = group[begin].astype(np.int64)
-        lengths = np.diff(begin, append=len(group))
-        sizes = _sizes(layout, release)[kept]
-        return _Held(kept, lengths, Exposures.of(lengths, value, count, sizes))
+        value_of = np.array([index.get(name, -1) for name in held.names], dtype=np.int32)
+        sizes, size_rank = ranked(_sizes(layout, release))
+        counts, count_rank = _ranks(count)
+        kept = np.empty(release.groups, dtype=np.int64)
+        lengths = np.empty(release.groups, dtype=np.int64)
+        key = np.empty(len(group), dtype=np.int64)
+        while True:
+            groups, entries = kernels.list_exposures(
+                group, code, count, value_of, size_rank, count_rank, kept, lengths, key
+            )
+            if groups >= 0:
+                break
+            order = np.lexsort((value_of[code], group))
+            group, code, count = group[order], code[order], count[order]
+        exposures = Exposures.of_keys(key[:entries], sizes, counts)
+        return _Held(kept[:groups], lengths[:groups], exposures)
+
+
+def _ranks(numbers: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The different ones of small numbers, ascending, and the rank of each that there could be."""
+    is_there = np.zeros(int(numbers.max(initial=0)) + 1, dtype=np.bool_)
+    is_there[numbers] = True
+    return np.flatnonzero(is_there), np.cumsum(is_there) - 1
 
 
 def _groups(
@@ -94,13 +106,23 @@ def _groups(
     people: int,
 ) -> NDArray[np.int32]:
     """The group of everybody that is asked for, or -1; those of the release count from ``first``."""
+    from serigraph.ledger import kernels
+
     number = np.full(release.groups, -1, dtype=np.int32)
     number[held.group] = np.arange(first, first + len(held.group), dtype=np.int32)
     person, group = read_members(layout, release)
     # One more than there are people: for everybody that is not asked for.
     groups = np.full(people + 1, -1, dtype=np.int32)
-    groups[place[person]] = number[group]
+    _check_range(person, len(place))
+    _check_range(group, release.groups)
+    kernels.place_groups(person, group, number, place, groups)
     return groups[:people]
+
+
+def _check_range(numbers: NDArray[np.uint32], end: int) -> None:
+    """Kernels do not notice that they read beyond an array."""
+    if numbers.max(initial=0) >= max(end, 1):
+        raise ImpossibleState("a part of the ledger speaks of what the catalog does not know")
 
 
 def _by_person(by_release: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.population.ordering import ranked
+from serigraph.threads import side_by_side
 
 Numbers = Sequence[int] | NDArray[np.integer]
 
@@ -65,11 +67,14 @@ class History:
             np.concatenate([each.size for each in releases]),
         )
         exposure = np.empty(sum(len(each.number) for each in releases), dtype=np.int32)
-        first = done = 0
-        for each in releases:
-            number = together.number[first : first + len(each.value)]
-            exposure[done : done + len(each.number)] = number[each.number]
-            first, done = first + len(each.value), done + len(each.number)
+        first = [0, *accumulate(len(each.value) for each in releases)]
+        done = [0, *accumulate(len(each.number) for each in releases)]
+
+        def number_through(j: int) -> None:
+            number = together.number[first[j] : first[j + 1]]
+            np.take(number, releases[j].number, out=exposure[done[j] : done[j + 1]], mode="clip")
+
+        side_by_side(number_through, range(len(releases)))
         return History(
             groups=np.ascontiguousarray(groups),
             start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
@@ -107,6 +112,14 @@ class Exposures:
         key = np.asarray(value, dtype=np.int64) * (len(sizes) * len(counts))
         key += np.repeat(of_group * np.int64(len(counts)), lengths)
         key += of_count
+        return Exposures.of_keys(key, sizes, counts)
+
+    @staticmethod
+    def of_keys(
+        key: NDArray[np.int64], sizes: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> Exposures:
+        """The same from one number for each value in each group: the value, the place of the size
+        among ``sizes``, and that of the count among ``counts``."""
         keys, number = ranked(key)
         left, count_at = np.divmod(keys, max(len(counts), 1))
         value_at, size_at = np.divmod(left, max(len(sizes), 1))
