@@ -68,18 +68,16 @@ class EncodedParts:
     groups: int
 
 
-def encode_parts(proof: Proof, known: Sequence[pl.Series]) -> EncodedParts:
-    """The parts of a release.
+def encode_parts(proof: Proof, asked: Numbered) -> EncodedParts:
+    """The parts of a release, after its people were asked for, and maybe others with them.
 
-    ``known`` are the people of all releases before, as ``read_newcomers`` gives them. New people
-    get the numbers that follow, in the order of their ids.
+    New people get the numbers that follow, in the order of their ids.
     """
     check_shape(proof)
-    number = numbers_of(proof.ids, known)
+    number = asked.numbers(proof.ids)
     is_new = number < 0
     newcomers = int(is_new.sum())
-    before = sum(map(len, known))
-    number[is_new] = np.arange(before, before + newcomers)
+    number[is_new] = np.arange(asked.people, asked.people + newcomers)
 
     def members() -> bytes:
         if (number[1:] > number[:-1]).all():
@@ -256,6 +254,30 @@ def read_people(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> pl.DataF
 def read_newcomers(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> list[pl.Series]:
     """The ids of the people that each release was the first for, in the order of their numbers."""
     return side_by_side(lambda release: read_part(layout, release, PEOPLE)["id"], releases)
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """People with the numbers that the ledger has given them; -1 for those that it does not know."""
+
+    ids: pl.Series
+    number: NDArray[np.int64]
+    people: int  # that the ledger knows, asked for or not
+
+    @staticmethod
+    def asked(layout: Layout, releases: tuple[ReleaseRecord, ...], ids: pl.Series) -> Numbered:
+        """Look people up, for which all that the ledger knows have to be read."""
+        known = read_newcomers(layout, releases)
+        return Numbered(ids, numbers_of(ids, known), sum(map(len, known)))
+
+    def numbers(self, ids: pl.Series) -> NDArray[np.int64]:
+        """The numbers of some of these people, in an array of their own."""
+        if ids.equals(self.ids):
+            return self.number.copy()
+        place = numbers_of(ids, [self.ids])
+        if place.min(initial=0) < 0:
+            raise ImpossibleState("a release has people that nobody asked the ledger for")
+        return self.number[place]
 
 
 def numbers_of(ids: pl.Series, known: Sequence[pl.Series]) -> NDArray[np.int64]:

@@ -16,10 +16,8 @@ from serigraph.ledger.parts import (
     GROUPS,
     MEMBERS,
     VALUES,
-    check_id_type,
-    numbers_of,
+    Numbered,
     read_members,
-    read_newcomers,
     read_part,
     read_values,
 )
@@ -31,23 +29,21 @@ _BLOCK = 8192  # people
 
 
 def recall_history(
-    layout: Layout, releases: tuple[ReleaseRecord, ...], ids: pl.Series, protected: Sequence[str]
+    layout: Layout, releases: tuple[ReleaseRecord, ...], asked: Numbered, protected: Sequence[str]
 ) -> History:
-    """The history of people in the order of ``ids``, for the values named in ``protected``.
+    """The history of people in the order that they were asked for, for the values named in
+    ``protected``.
 
     People that the ledger does not know have -1 everywhere. Groups that held none of the values
     are left out. Sizes follow the adversary that each release was made against.
     """
-    check_id_type(ids, releases)
     if not releases:
-        return History.none(len(ids))
-    known = read_newcomers(layout, releases)
-    place = _places(numbers_of(ids, known), sum(map(len, known)))
-    del known
+        return History.none(len(asked.ids))
+    place = _places(asked)
     held = side_by_side(lambda each: _Held.recall(layout, each, protected), releases)
     first = [0, *accumulate(len(each.lengths) for each in held)]
     by_release = side_by_side(
-        lambda j: _groups(layout, releases[j], held[j], first[j], place, len(ids)),
+        lambda j: _groups(layout, releases[j], held[j], first[j], place, len(asked.ids)),
         range(len(releases)),
     )
     lengths = np.concatenate([each.lengths for each in held])
@@ -193,17 +189,17 @@ def _number(layout: Layout, releases: tuple[ReleaseRecord, ...], person: str | i
             ids = pl.Series(np.array([int(person)], dtype=np.int64))
         except (ValueError, OverflowError) as error:
             raise unknown from error
-    number = int(numbers_of(ids, read_newcomers(layout, releases))[0])
+    number = int(Numbered.asked(layout, releases, ids).number[0])
     if number < 0:
         raise unknown
     return number
 
 
-def _places(numbers: NDArray[np.int64], people: int) -> NDArray[np.int32]:
+def _places(asked: Numbered) -> NDArray[np.int32]:
     """For each number of the ledger its place among the people asked for, or the place after."""
-    place = np.full(people, len(numbers), dtype=np.int32)
-    is_known = numbers >= 0
-    place[numbers[is_known]] = np.flatnonzero(is_known)
+    place = np.full(asked.people, len(asked.ids), dtype=np.int32)
+    is_known = asked.number >= 0
+    place[asked.number[is_known]] = np.flatnonzero(is_known)
     return place
 
 
