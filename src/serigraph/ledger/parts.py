@@ -258,7 +258,7 @@ def read_newcomers(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> list[
 
 @dataclass(frozen=True)
 class Numbered:
-    """People with the numbers that the ledger has given them; -1 for those that it does not know."""
+    """People with the numbers that the ledger gave them, -1 for those that it does not know."""
 
     ids: pl.Series
     number: NDArray[np.int64]

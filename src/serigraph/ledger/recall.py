@@ -47,9 +47,7 @@ def recall_history(
         range(len(releases)),
     )
     lengths = np.concatenate([each.lengths for each in held])
-    return History.of_exposures(
-        _by_person(by_release), lengths, [each.exposures for each in held]
-    )
+    return History.of_exposures(_by_person(by_release), lengths, [each.exposures for each in held])
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ def _groups(
     place: NDArray[np.int32],
     people: int,
 ) -> NDArray[np.int32]:
-    """The group of everybody that is asked for, or -1; those of the release count from ``first``."""
+    """The group of everybody that is asked for, or -1; the release's count from ``first``."""
     from serigraph.ledger import kernels
 
     number = np.full(release.groups, -1, dtype=np.int32)

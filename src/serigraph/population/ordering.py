@@ -71,9 +71,8 @@ def ranked(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
             offset = numbers - low
             is_there = np.zeros(spread + 1, dtype=np.bool_)
             is_there[offset] = True
-            rank = np.cumsum(is_there, dtype=np.int32)
-            rank -= np.int32(1)
-            return np.flatnonzero(is_there) + low, rank[offset]
+            rank_of = np.cumsum(is_there, dtype=np.int32) - np.int32(1)
+            return np.flatnonzero(is_there) + low, rank_of[offset]
         if spread.bit_length() + for_place <= _WORD:
             together = (numbers - low).astype(np.uint64) << np.uint64(for_place)
             together |= np.arange(len(numbers), dtype=np.uint64)

@@ -63,8 +63,7 @@ def verify(
     smallest = int(composition.size.min(initial=minimum_size))
     if smallest < minimum_size:
         raise GuaranteeExceeded(
-            f"a group would have {smallest} people, fewer than minimum_group_size "
-            f"({minimum_size})",
+            f"a group would have {smallest} people, fewer than minimum_group_size ({minimum_size})",
             where=where,
             remedy="lower minimum_group_size in the policy",
         )
@@ -268,7 +267,9 @@ def _check_regions(population: Population, proposal: Proposal, where: str) -> No
 
     def is_inside(column: int) -> bool:
         codes, group = population.codes[column], proposal.group
-        low, high = (np.ascontiguousarray(side[:, column]) for side in (proposal.low, proposal.high))
+        low, high = (
+            np.ascontiguousarray(side[:, column]) for side in (proposal.low, proposal.high)
+        )
         return bool(((low[group] <= codes) & (codes <= high[group])).all())
 
     if not all(side_by_side(is_inside, range(len(population.codes)))):
