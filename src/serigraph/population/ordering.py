@@ -83,5 +83,5 @@ def ranked(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
             rank = np.empty(len(numbers), dtype=np.int32)
             rank[order] = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
             return ascending[is_first] + low, rank
-    different, rank = np.unique(numbers, return_inverse=True)
-    return different, rank.astype(np.int32)
+    different, inverse = np.unique(numbers, return_inverse=True)
+    return different, inverse.astype(np.int32)
