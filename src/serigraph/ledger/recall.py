@@ -23,9 +23,7 @@ from serigraph.ledger.parts import (
 )
 from serigraph.ledger.release import PastExposure, ReleaseRecord
 from serigraph.population import Exposures, History, ranked
-from serigraph.threads import side_by_side
-
-_BLOCK = 8192  # people
+from serigraph.threads import side_by_side, slices
 
 
 def recall_history(
@@ -42,12 +40,14 @@ def recall_history(
     place = _places(asked)
     held = side_by_side(lambda each: _Held.recall(layout, each, protected), releases)
     first = [0, *accumulate(len(each.lengths) for each in held)]
-    by_release = side_by_side(
-        lambda j: _groups(layout, releases[j], held[j], first[j], place, len(asked.ids)),
+    # One more than there are people: for everybody that is not asked for.
+    groups = np.full((len(releases), len(asked.ids) + 1), -1, dtype=np.int32)
+    side_by_side(
+        lambda j: _place_groups(layout, releases[j], held[j], first[j], place, groups[j]),
         range(len(releases)),
     )
     lengths = np.concatenate([each.lengths for each in held])
-    return History.of_exposures(_by_person(by_release), lengths, [each.exposures for each in held])
+    return History.of_exposures(_by_person(groups), lengths, [each.exposures for each in held])
 
 
 @dataclass(frozen=True)
@@ -68,49 +68,62 @@ class _Held:
         index = {name: number for number, name in enumerate(protected)}
         value_of = np.array([index.get(name, -1) for name in held.names], dtype=np.int32)
         sizes, size_rank = ranked(_sizes(layout, release))
-        counts, count_rank = _ranks(count)
+        counts = int(count.max(initial=0)) + 1
+        if len(protected) * len(sizes) * counts >= 2**63:
+            raise ImpossibleState("a release has more exposures than can be told apart")
         kept = np.empty(release.groups, dtype=np.int64)
         lengths = np.empty(release.groups, dtype=np.int64)
-        key = np.empty(len(group), dtype=np.int64)
+        number = np.empty(len(group), dtype=np.int32)
+        slots = 2**14
         while True:
-            groups, entries = kernels.list_exposures(
-                group, code, count, value_of, size_rank, count_rank, kept, lengths, key
+            keys = np.empty(slots // 2, dtype=np.int64)
+            groups, entries, different = kernels.list_exposures(
+                group,
+                code,
+                count,
+                value_of,
+                size_rank,
+                len(sizes),
+                counts,
+                kept,
+                lengths,
+                number,
+                np.full(slots, -1, dtype=np.int32),
+                keys,
             )
-            if groups >= 0:
+            if groups == kernels.OUT_OF_ORDER:
+                order = np.lexsort((value_of[code], group))
+                group, code, count = group[order], code[order], count[order]
+            elif groups == kernels.FULL:
+                slots *= 8
+            else:
                 break
-            order = np.lexsort((value_of[code], group))
-            group, code, count = group[order], code[order], count[order]
-        exposures = Exposures.of_keys(key[:entries], sizes, counts)
-        return _Held(kept[:groups], lengths[:groups], exposures)
+        left, count_at = np.divmod(keys[:different], counts)
+        value_at, size_at = np.divmod(left, max(len(sizes), 1))
+        return _Held(
+            kept[:groups],
+            lengths[:groups],
+            Exposures(number[:entries], value_at.astype(np.int32), count_at, sizes[size_at]),
+        )
 
 
-def _ranks(numbers: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The different ones of small numbers, ascending, and the rank of each that there could be."""
-    is_there = np.zeros(int(numbers.max(initial=0)) + 1, dtype=np.bool_)
-    is_there[numbers] = True
-    return np.flatnonzero(is_there), np.cumsum(is_there) - 1
-
-
-def _groups(
+def _place_groups(
     layout: Layout,
     release: ReleaseRecord,
     held: _Held,
     first: int,
     place: NDArray[np.int32],
-    people: int,
-) -> NDArray[np.int32]:
-    """The group of everybody that is asked for, or -1; the release's count from ``first``."""
+    groups: NDArray[np.int32],
+) -> None:
+    """Write the group of everybody that is asked for; those of the release count from ``first``."""
     from serigraph.ledger import kernels
 
     number = np.full(release.groups, -1, dtype=np.int32)
     number[held.group] = np.arange(first, first + len(held.group), dtype=np.int32)
     person, group = read_members(layout, release)
-    # One more than there are people: for everybody that is not asked for.
-    groups = np.full(people + 1, -1, dtype=np.int32)
     _check_range(person, len(place))
     _check_range(group, release.groups)
     kernels.place_groups(person, group, number, place, groups)
-    return groups[:people]
 
 
 def _check_range(numbers: NDArray[np.uint32], end: int) -> None:
@@ -119,20 +132,14 @@ def _check_range(numbers: NDArray[np.uint32], end: int) -> None:
         raise ImpossibleState("a part of the ledger speaks of what the catalog does not know")
 
 
-def _by_person(by_release: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
-    """An array for each release as one row for each person.
+def _by_person(by_release: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The same with a row for each person; the last column, which is nobody's, is left out."""
+    from serigraph.ledger import kernels
 
-    It is filled by as many people at a time as the processor's cache holds: by a release at a time,
-    every number would take the time of a whole row.
-    """
-    groups = np.empty((len(by_release[0]), len(by_release)), dtype=np.int32)
-
-    def fill(begin: int) -> None:
-        here = slice(begin, begin + _BLOCK)
-        for j, each in enumerate(by_release):
-            groups[here, j] = each[here]
-
-    side_by_side(fill, range(0, len(groups), _BLOCK))
+    groups = np.empty((by_release.shape[1] - 1, len(by_release)), dtype=np.int32)
+    side_by_side(
+        lambda part: kernels.turn(by_release, part.start, part.stop, groups), slices(len(groups))
+    )
     return groups
 
 

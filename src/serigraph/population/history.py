@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from serigraph.population.ordering import ranked
 from serigraph.threads import side_by_side
 
+_BLOCK = 2**16  # exposures that NumPy finds in the processor's cache from one step to the next
+
 Numbers = Sequence[int] | NDArray[np.integer]
 
 
@@ -72,7 +74,9 @@ class History:
 
         def number_through(j: int) -> None:
             number = together.number[first[j] : first[j + 1]]
-            np.take(number, releases[j].number, out=exposure[done[j] : done[j + 1]], mode="clip")
+            for begin in range(done[j], done[j + 1], _BLOCK):
+                end = min(begin + _BLOCK, done[j + 1])
+                exposure[begin:end] = number[releases[j].number[begin - done[j] : end - done[j]]]
 
         side_by_side(number_through, range(len(releases)))
         return History(
@@ -112,14 +116,6 @@ class Exposures:
         key = np.asarray(value, dtype=np.int64) * (len(sizes) * len(counts))
         key += np.repeat(of_group * np.int64(len(counts)), lengths)
         key += of_count
-        return Exposures.of_keys(key, sizes, counts)
-
-    @staticmethod
-    def of_keys(
-        key: NDArray[np.int64], sizes: NDArray[np.int64], counts: NDArray[np.int64]
-    ) -> Exposures:
-        """The same from one number for each value in each group: the value, the place of the size
-        among ``sizes``, and that of the count among ``counts``."""
         keys, number = ranked(key)
         left, count_at = np.divmod(keys, max(len(counts), 1))
         value_at, size_at = np.divmod(left, max(len(sizes), 1))
