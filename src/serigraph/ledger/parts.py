@@ -9,7 +9,7 @@ numbers as differences, everything compressed, no statistics (nobody reads a par
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -178,7 +178,7 @@ def read_part(layout: Layout, release: ReleaseRecord, part: str) -> pl.DataFrame
 
 @dataclass(frozen=True)
 class CodedValues:
-    """What the groups of a release held, one entry for each value in each group."""
+    """What groups of a release held, one entry for each value in each group."""
 
     group: NDArray[np.uint32]
     count: NDArray[np.uint32]
@@ -186,37 +186,37 @@ class CodedValues:
     names: list[str]
 
 
-def read_values(layout: Layout, release: ReleaseRecord) -> CodedValues:
-    """The values of a release as the codes that the files have them in: texts are never made."""
-    import pyarrow as pa
-
-    table = _read_arrow(layout, release, VALUES, ["group", "value", "count"])
-    chunks = table["value"].unify_dictionaries().chunks
-    code = pa.chunked_array([each.indices for each in chunks], pa.int32())
-    group, count, codes = map(_array_of, (table["group"], table["count"], code))
-    return CodedValues(group, count, codes, chunks[0].dictionary.to_pylist() if chunks else [])
+def read_values(layout: Layout, release: ReleaseRecord) -> Iterator[CodedValues]:
+    """The values of a release, piece by piece, as the codes that the files have them in: texts are
+    never made."""
+    for group, value, count in _read_columns(layout, release, VALUES, ["group", "value", "count"]):
+        code, names = value.indices, value.dictionary.to_pylist()
+        yield CodedValues(_array_of(group), _array_of(count), _array_of(code), names)
 
 
 def read_members(
     layout: Layout, release: ReleaseRecord
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """The number of each member of a release and its group, and nothing else of the file."""
-    table = _read_arrow(layout, release, MEMBERS, ["person", "group"])
-    return _array_of(table["person"]), _array_of(table["group"])
+) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
+    """The number of each member of a release and its group, piece by piece."""
+    for person, group in _read_columns(layout, release, MEMBERS, ["person", "group"]):
+        yield _array_of(person), _array_of(group)
 
 
-def _read_arrow(layout: Layout, release: ReleaseRecord, part: str, columns: list[str]) -> Any:
-    """Some columns of a part as Arrow has them: Polars would make texts of codes."""
+def _read_columns(
+    layout: Layout, release: ReleaseRecord, part: str, columns: list[str]
+) -> Iterator[list[Any]]:
+    """Some columns of a part as Arrow has them, a row group at a time: whatever holds all rows
+    takes the system longer to provide than it takes to read them."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     codes = [name for name in columns if name == "value"]
-    return pa.concat_tables(
-        pq.ParquetFile(pa.BufferReader(each), read_dictionary=codes).read(
-            columns, use_threads=False
-        )
-        for each in _contents(layout, release, part)
-    )
+    for content in _contents(layout, release, part):
+        file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=codes)
+        for number in range(file.num_row_groups):
+            table = file.read_row_group(number, columns, use_threads=False)
+            for batch in table.to_batches():
+                yield [batch.column(name) for name in columns]
 
 
 def _array_of(column: Any) -> NDArray[Any]:

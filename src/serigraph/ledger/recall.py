@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -16,6 +16,7 @@ from serigraph.ledger.parts import (
     GROUPS,
     MEMBERS,
     VALUES,
+    CodedValues,
     Numbered,
     read_members,
     read_part,
@@ -24,6 +25,8 @@ from serigraph.ledger.parts import (
 from serigraph.ledger.release import PastExposure, ReleaseRecord
 from serigraph.population import Exposures, History, ranked
 from serigraph.threads import side_by_side, slices
+
+_KEYS = 2**13  # different exposures of a release, as long as there are not more
 
 
 def recall_history(
@@ -47,7 +50,8 @@ def recall_history(
         range(len(releases)),
     )
     lengths = np.concatenate([each.lengths for each in held])
-    return History.of_exposures(_by_person(groups), lengths, [each.exposures for each in held])
+    exposures = [piece for each in held for piece in each.exposures]
+    return History.of_exposures(_by_person(groups), lengths, exposures)
 
 
 @dataclass(frozen=True)
@@ -56,55 +60,79 @@ class _Held:
 
     group: NDArray[np.int64]  # the release's number of each group, ascending
     lengths: NDArray[np.int64]
-    exposures: Exposures
+    exposures: list[Exposures]  # of one piece after the other
 
     @staticmethod
     def recall(layout: Layout, release: ReleaseRecord, protected: Sequence[str]) -> _Held:
         from serigraph.ledger import kernels  # only whoever recalls waits for Numba
 
-        held = read_values(layout, release)
-        group, code, count = held.group, held.code, held.count
-        _check_range(group, release.groups)
         index = {name: number for number, name in enumerate(protected)}
-        value_of = np.array([index.get(name, -1) for name in held.names], dtype=np.int32)
         sizes, size_rank = ranked(_sizes(layout, release))
-        counts = int(count.max(initial=0)) + 1
+        counts = int(sizes.max(initial=0)) + 1
         if len(protected) * len(sizes) * counts >= 2**63:
             raise ImpossibleState("a release has more exposures than can be told apart")
         kept = np.empty(release.groups, dtype=np.int64)
         lengths = np.empty(release.groups, dtype=np.int64)
-        number = np.empty(len(group), dtype=np.int32)
-        slots = 2**14
+        ordered: list[CodedValues] = []
+        keys_at_most = _KEYS
         while True:
-            keys = np.empty(slots // 2, dtype=np.int64)
-            groups, entries, different = kernels.list_exposures(
-                group,
-                code,
-                count,
-                value_of,
-                size_rank,
-                len(sizes),
-                counts,
-                kept,
-                lengths,
-                number,
-                np.full(slots, -1, dtype=np.int32),
-                keys,
-            )
-            if groups == kernels.OUT_OF_ORDER:
-                order = np.lexsort((value_of[code], group))
-                group, code, count = group[order], code[order], count[order]
-            elif groups == kernels.FULL:
-                slots *= 8
+            so_far = np.array([0, 0, 0, -1, -1])
+            keys = np.empty(keys_at_most, dtype=np.int64)
+            slots = np.full(2 * keys_at_most, -1, dtype=np.int32)
+            numbers = [np.empty(0, dtype=np.int32)]
+            state = kernels.DONE
+            for piece in ordered or read_values(layout, release):
+                _check_range(piece.group, release.groups)
+                _check_range(piece.count, counts)
+                number = np.empty(len(piece.group), dtype=np.int32)
+                state = kernels.list_exposures(
+                    piece.group,
+                    piece.code,
+                    piece.count,
+                    np.array([index.get(name, -1) for name in piece.names], dtype=np.int32),
+                    size_rank,
+                    len(sizes),
+                    counts,
+                    kept,
+                    lengths,
+                    number,
+                    slots,
+                    keys,
+                    so_far,
+                )
+                if state != kernels.DONE:
+                    break
+                numbers.append(number[: so_far[kernels.ENTRIES]])
+            if state == kernels.OUT_OF_ORDER:
+                ordered = [_in_order(read_values(layout, release), index)]
+            elif state == kernels.FULL:
+                keys_at_most *= 8
             else:
                 break
-        left, count_at = np.divmod(keys[:different], counts)
-        value_at, size_at = np.divmod(left, max(len(sizes), 1))
+        left, count = np.divmod(keys[: so_far[kernels.DIFFERENT]], counts)
+        value, size_at = np.divmod(left, max(len(sizes), 1))
+        different = value.astype(np.int32), count, sizes[size_at]
+        groups = so_far[kernels.GROUPS]
         return _Held(
-            kept[:groups],
-            lengths[:groups],
-            Exposures(number[:entries], value_at.astype(np.int32), count_at, sizes[size_at]),
+            kept[:groups], lengths[:groups], [Exposures(number, *different) for number in numbers]
         )
+
+
+def _in_order(pieces: Iterable[CodedValues], index: Mapping[str, int]) -> CodedValues:
+    """All pieces as one, ascending by group and value; values without a number are left out."""
+    names = list(index)
+    found = [
+        (
+            piece.group,
+            np.array([index.get(name, len(names)) for name in piece.names])[piece.code],
+            piece.count,
+        )
+        for piece in pieces
+    ]
+    group, value, count = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.lexsort((value, group))
+    order = order[value[order] < len(names)]
+    return CodedValues(group[order], count[order], value[order].astype(np.int32), names)
 
 
 def _place_groups(
@@ -120,10 +148,10 @@ def _place_groups(
 
     number = np.full(release.groups, -1, dtype=np.int32)
     number[held.group] = np.arange(first, first + len(held.group), dtype=np.int32)
-    person, group = read_members(layout, release)
-    _check_range(person, len(place))
-    _check_range(group, release.groups)
-    kernels.place_groups(person, group, number, place, groups)
+    for person, group in read_members(layout, release):
+        _check_range(person, len(place))
+        _check_range(group, release.groups)
+        kernels.place_groups(person, group, number, place, groups)
 
 
 def _check_range(numbers: NDArray[np.uint32], end: int) -> None:

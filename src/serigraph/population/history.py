@@ -58,27 +58,27 @@ class History:
 
     @staticmethod
     def of_exposures(
-        groups: NDArray[np.int32], lengths: Numbers, releases: Sequence[Exposures]
+        groups: NDArray[np.int32], lengths: Numbers, pieces: Sequence[Exposures]
     ) -> History:
-        """A history from what the groups of each release held, in the order of the groups."""
-        value = np.concatenate([each.value for each in releases])
+        """A history from what the groups held, piece by piece, in the order of the groups."""
+        value = np.concatenate([each.value for each in pieces])
         together = Exposures.of(
             np.ones(len(value), dtype=np.int64),
             value,
-            np.concatenate([each.count for each in releases]),
-            np.concatenate([each.size for each in releases]),
+            np.concatenate([each.count for each in pieces]),
+            np.concatenate([each.size for each in pieces]),
         )
-        exposure = np.empty(sum(len(each.number) for each in releases), dtype=np.int32)
-        first = [0, *accumulate(len(each.value) for each in releases)]
-        done = [0, *accumulate(len(each.number) for each in releases)]
+        exposure = np.empty(sum(len(each.number) for each in pieces), dtype=np.int32)
+        first = [0, *accumulate(len(each.value) for each in pieces)]
+        done = [0, *accumulate(len(each.number) for each in pieces)]
 
         def number_through(j: int) -> None:
             number = together.number[first[j] : first[j + 1]]
             for begin in range(done[j], done[j + 1], _BLOCK):
                 end = min(begin + _BLOCK, done[j + 1])
-                exposure[begin:end] = number[releases[j].number[begin - done[j] : end - done[j]]]
+                exposure[begin:end] = number[pieces[j].number[begin - done[j] : end - done[j]]]
 
-        side_by_side(number_through, range(len(releases)))
+        side_by_side(number_through, range(len(pieces)))
         return History(
             groups=np.ascontiguousarray(groups),
             start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
