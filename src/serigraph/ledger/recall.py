@@ -26,7 +26,7 @@ from serigraph.ledger.release import PastExposure, ReleaseRecord
 from serigraph.population import Exposures, History, ranked
 from serigraph.threads import side_by_side, slices
 
-_KEYS = 2**13  # different exposures of a release, as long as there are not more
+_KEYS = 2**16  # different exposures of a release, as long as there are not more
 
 
 def recall_history(
