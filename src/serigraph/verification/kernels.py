@@ -22,41 +22,39 @@ _BIT = np.uint64(1)
 
 
 @kernel
-def compose(group, groups, held_start, held, values):
+def compose(
+    group, held_start, held, member_start, members, held_end, of_group, holders, start, value, count
+):
     """Who is in each group, and what it holds; nothing is said of people with a negative group.
 
-    Returns where the members of each group start and who they are, in the order of the people; then
-    where the values of each group start, the values, ascending, and how many hold each.
+    Writes where the members of each group start and who they are, in the order of the people; then
+    where the values of each group start, the values, ascending, and how many hold each. All that
+    counts is zero before: ``member_start``, ``held_end``, ``holders``, ``start``.
     """
-    member_start = np.zeros(groups + 1, dtype=np.int64)
-    held_end = np.zeros(groups + 1, dtype=np.int64)
+    groups = len(start) - 1
+    values = len(holders)
+    # Counted two places ahead: where a group starts is where the one before it ends, once its
+    # members are written.
     for person in range(len(group)):
         g = group[person]
         if g >= 0:
-            member_start[g + 1] += 1
-            held_end[g + 1] += held_start[person + 1] - held_start[person]
+            member_start[g + 2] += 1
+            held_end[g + 2] += held_start[person + 1] - held_start[person]
     for g in range(groups):
-        member_start[g + 1] += member_start[g]
-        held_end[g + 1] += held_end[g]
-    member_end = member_start.copy()
-    members = np.empty(member_start[groups], dtype=np.int64)
-    of_group = np.empty(held_end[groups], dtype=np.int32)
+        member_start[g + 2] += member_start[g + 1]
+        held_end[g + 2] += held_end[g + 1]
     for person in range(len(group)):
         g = group[person]
         if g >= 0:
-            members[member_end[g]] = person
-            member_end[g] += 1
+            members[member_start[g + 1]] = person
+            member_start[g + 1] += 1
             for h in range(held_start[person], held_start[person + 1]):
-                of_group[held_end[g]] = held[h]
-                held_end[g] += 1
-    start = np.zeros(groups + 1, dtype=np.int64)
-    value = np.empty(len(of_group), dtype=np.int32)
-    count = np.empty(len(of_group), dtype=np.int64)
-    holders = np.zeros(values, dtype=np.int64)
+                of_group[held_end[g + 1]] = held[h]
+                held_end[g + 1] += 1
     entries = 0
     for g in range(groups):
         first = entries
-        for i in range(held_end[g - 1] if g > 0 else 0, held_end[g]):
+        for i in range(held_end[g], held_end[g + 1]):
             v = of_group[i]
             if holders[v] == 0:
                 value[entries] = v
@@ -80,7 +78,6 @@ def compose(group, groups, held_start, held, values):
             count[i] = holders[value[i]]
             holders[value[i]] = 0
         start[g + 1] = entries
-    return member_start, members, start, value[:entries].copy(), count[:entries].copy()
 
 
 @kernel

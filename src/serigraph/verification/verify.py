@@ -182,20 +182,32 @@ def _composition(
     absent = np.flatnonzero(~population.present)
     if (population.held_start[absent] < population.held_start[absent + 1]).any():
         raise ImpossibleState("somebody without a record holds a value")
-    member_start, members, start, value, count = kernels.compose(
+    groups, held = len(present_size), len(population.held)
+    member_start = np.zeros(groups + 2, dtype=np.int64)
+    members = np.empty(len(group), dtype=np.int64)
+    start = np.zeros(groups + 1, dtype=np.int64)
+    value, count = np.empty(held, dtype=np.int32), np.empty(held, dtype=np.int64)
+    kernels.compose(
         group,
-        len(present_size),
         population.held_start,
         population.held,
-        len(population.protected),
+        member_start,
+        members,
+        np.zeros(groups + 2, dtype=np.int64),
+        np.empty(held, dtype=np.int32),
+        np.zeros(len(population.protected), dtype=np.int64),
+        start,
+        value,
+        count,
     )
+    member_start = member_start[:-1]
     return _Composition(
         size=present_size if presence_known else np.diff(member_start),
         member_start=member_start,
-        members=members,
+        members=members[: member_start[-1]],
         start=start,
-        value=value,
-        count=count,
+        value=value[: start[-1]],
+        count=count[: start[-1]],
     )
 
 
