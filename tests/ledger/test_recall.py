@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,15 @@ import pytest
 
 from ledger.builders import FIRST, SECOND, Person, new_series, publish
 from serigraph.errors import InputRefused
-from serigraph.ledger import PRESENCE_KNOWN, PRESENCE_UNKNOWN, PastExposure
+from serigraph.ledger import (
+    PRESENCE_KNOWN,
+    PRESENCE_UNKNOWN,
+    PastExposure,
+    ReleaseRecord,
+    recall,
+)
+from serigraph.ledger.layout import Layout
+from serigraph.ledger.parts import CodedValues, read_values
 from serigraph.population import History
 
 VALUES = ("HIV", "flu", "gout", "lupus", "rare")
@@ -88,6 +97,37 @@ def test_history_and_exposures_equal_a_plain_reading(tmp_path: Path, seed: int, 
                 for number, (release, adversary) in enumerate(past)
                 if value in (naive := naive_exposures(release, adversary, id))
             ]
+
+
+@pytest.mark.parametrize("protected", [VALUES, VALUES[::-1], VALUES[1::2]])
+def test_pieces_and_many_exposures_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protected: tuple[str, ...]
+) -> None:
+    rng = random.Random(5)
+    series = new_series(tmp_path)
+    for number in range(3):
+        publish(series, f"r{number}", random_release(rng, text=False))
+    ids = pl.Series(range(-20, 60))
+    whole = series.history(ids, protected)
+    assert len(whole.value) > 1
+
+    def in_pieces(layout: Layout, release: ReleaseRecord) -> Iterator[CodedValues]:
+        for all_of_it in read_values(layout, release):
+            for entry in range(len(all_of_it.group)):
+                here = slice(entry, entry + 1)
+                name = all_of_it.names[int(all_of_it.code[entry])]
+                yield CodedValues(
+                    all_of_it.group[here],
+                    all_of_it.count[here],
+                    np.ones(1, dtype=np.int32),
+                    ["a name of its own", name],
+                )
+
+    monkeypatch.setattr(recall, "read_values", in_pieces)
+    monkeypatch.setattr(recall, "_KEYS", 1)
+    pieced = series.history(ids, protected)
+    for name in ("groups", "start", "exposure", "value", "count", "size"):
+        assert np.array_equal(getattr(pieced, name), getattr(whole, name)), name
 
 
 def test_dtypes_are_those_that_kernels_read(tmp_path: Path) -> None:

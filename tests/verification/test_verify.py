@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -134,6 +135,46 @@ def test_the_proof_lists_who_and_what_is_published(
         together.setdefault(new, set()).add(group[number])
     assert sorted(together) == list(range(len(shown)))
     assert all(len(old) == 1 for old in together.values())
+
+
+def many_values(seed: int) -> tuple[list[Person], list[int], list[list[PastGroup]]]:
+    """A crowd with so many values that they share the bits of a sketch, and a long past."""
+    rng = np.random.default_rng(seed)
+    names = [f"value {number:03}" for number in range(600)]
+    people = [Person((0, 0), True, frozenset(rng.choice(names, 6).tolist())) for _ in range(120)]
+    releases = []
+    for _ in range(12):
+        order = rng.permutation(len(people)).tolist()
+        releases.append(
+            [
+                PastGroup(
+                    frozenset(order[begin : begin + 20]),
+                    int(rng.integers(20, 60)),
+                    {str(name): int(rng.integers(1, 3)) for name in rng.choice(names, 200)},
+                )
+                for begin in range(0, len(people), 30)
+            ]
+        )
+    return people, rng.integers(0, 4, len(people)).tolist(), releases
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_values_that_share_a_bit_are_told_apart(seed: int) -> None:
+    people, group, releases = many_values(seed)
+    found = probabilities(people, group, releases, False)
+    thresholds = dict.fromkeys(protected_names(people), max(found.values()))
+    proof = examine(people, group, releases=releases, thresholds=thresholds)
+    assert proof.largest == max(found.values())
+    assert proof.pairs == len(found)
+    assert proof.exact_pairs >= 1
+    held = Counter(
+        (g, name) for g, person in zip(group, people, strict=True) for name in person.values
+    )
+    counted = zip(proof.value_group.tolist(), proof.value_name, proof.value_count, strict=True)
+    assert [((g, name), count) for g, name, count in counted] == sorted(held.items())
+    exceeded = dict.fromkeys(thresholds, proof.largest - Fraction(1, 10**12))
+    with pytest.raises(GuaranteeExceeded):
+        examine(people, group, releases=releases, thresholds=exceeded)
 
 
 def test_a_violation_by_history_is_named_with_what_would_do() -> None:

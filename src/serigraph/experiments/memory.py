@@ -32,7 +32,7 @@ class Shown:
             group=proof.group[member].astype(np.int64),
             size=proof.present_size if presence_known else proof.size,
             value_group=proof.value_group.astype(np.int64),
-            value_name=proof.value_name,
+            value_name=proof.value_name.cast(pl.String),
             value_count=proof.value_count,
         )
 

@@ -162,38 +162,73 @@ def clear(s, touched):
 
 
 @inner
-def walk_past(f, s, person, touched):
+def spans_of(f):
+    """Room for ``find_past``."""
+    return np.empty((3, f.past.shape[1]), dtype=np.int64)
+
+
+@inner
+def find_past(f, person, spans):
+    """Write where the exposures of each past group of a person begin and end; returns how many
+    groups there are. The first of its exposures is read, too: nothing here waits for anything of
+    another group, so that memory brings all of them together."""
+    groups = 0
+    for j in range(f.past.shape[1]):
+        group = f.past[person, j]
+        if group >= 0:
+            spans[0, groups] = f.past_start[group]
+            spans[1, groups] = f.past_start[group + 1]
+            groups += 1
+    for j in range(groups):
+        if spans[0, j] < spans[1, j]:
+            spans[2, j] = f.past_exposure[spans[0, j]]
+    return groups
+
+
+@inner
+def walk_past(f, s, person, touched, spans):
     """Write the links of a person to the values touched, and the survival that they have left."""
     for t in range(touched):
         s.links[s.touched[t]] = 0
         s.survival[s.touched[t]] = 1.0
     # Of other values this leaves anything: to ask of each past value whether it is one of those
     # touched takes longer than to count it.
-    for j in range(f.past.shape[1]):
-        group = f.past[person, j]
-        if group >= 0:
-            for e in range(f.past_start[group], f.past_start[group + 1]):
-                exposure = f.past_exposure[e]
-                value = f.exposure_value[exposure]
-                s.links[value] += 1
-                s.survival[value] *= f.exposure_survival[exposure]
+    for j in range(find_past(f, person, spans)):
+        for e in range(spans[0, j], spans[1, j]):
+            exposure = f.past_exposure[e]
+            value = f.exposure_value[exposure]
+            s.links[value] += 1
+            s.survival[value] *= f.exposure_survival[exposure]
 
 
 @kernel
 def find_own_targets(f, s, people, own):
     """Write for each of these people the largest target among the values that it holds itself: a
     group that is smaller cannot hold the person."""
+    # Exposures are numbered by value: the number of one tells what it is to.
+    first = np.zeros(len(f.base) + 1, dtype=np.int32)
+    for value in f.exposure_value:
+        first[value + 1] += 1
+    for value in range(len(f.base)):
+        first[value + 1] += first[value]
+    spans = spans_of(f)
     for person in people:
-        touched = 0
-        for h in range(f.held_start[person], f.held_start[person + 1]):
-            s.touched[touched] = f.held[h]
-            touched += 1
-        if touched > 0:
-            walk_past(f, s, person, touched)
+        groups = find_past(f, person, spans)
         own[person] = 0.0
-        for t in range(touched):
-            value = s.touched[t]
-            target = next_target(f.rules, f.rule[value], s.links[value], s.survival[value])
+        for h in range(f.held_start[person], f.held_start[person + 1]):
+            value = f.held[h]
+            low, high = first[value], first[value + 1]
+            links = 0
+            survival = 1.0
+            for j in range(groups):
+                met = -1  # looked for to the end: that is done for several exposures at once
+                for e in range(spans[0, j], spans[1, j]):
+                    exposure = f.past_exposure[e]
+                    met = max(met, exposure if low <= exposure < high else -1)
+                if met >= 0:
+                    links += 1
+                    survival *= f.exposure_survival[met]
+            target = next_target(f.rules, f.rule[value], links, survival)
             own[person] = max(own[person], target)
 
 
@@ -210,8 +245,9 @@ def is_too_small(f, people, a, b, size):
 def find_needs(f, s, people, a, b, touched):
     """Write the largest target of each value among the people of a cell, each by its own past."""
     if f.past.shape[1] > 0 and touched > 0:
+        spans = spans_of(f)
         for i in range(a, b):
-            walk_past(f, s, people[i], touched)
+            walk_past(f, s, people[i], touched, spans)
             for t in range(touched):
                 value = s.touched[t]
                 if s.links[value] > 0:
@@ -383,8 +419,9 @@ def find_allowed(f, s, who, touched, size, cap):
         rule = f.rule[s.touched[t]]
         keep[t], factor[t] = f.rules[rule, 0], f.rules[rule, 1]
         by_links = by_links or f.rules[rule, 2] + f.rules[rule, 3] > 0.0
+    spans = spans_of(f)
     for i in range(len(allowed)):
-        walk_past(f, s, who[i], touched)
+        walk_past(f, s, who[i], touched, spans)
         for t in range(touched):
             survival[t] = s.survival[s.touched[t]]
         # next_target in a loop of its own, which is done for several values at once.

@@ -15,7 +15,7 @@ from serigraph.errors import LedgerDamaged, SeriesBusy, SeriesError, StorageErro
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.layout import UNCOMMITTED, Layout
 from serigraph.ledger.release import ReleaseRecord
-from serigraph.ledger.storage import Recorded, check_digests, compare_in_turn, storage_errors, sync
+from serigraph.ledger.storage import Recorded, check_digests, compare_here, storage_errors, sync
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ Comparing = Callable[[list[Recorded]], None]
 
 
 def check_parts(
-    layout: Layout, releases: tuple[ReleaseRecord, ...], compare: Comparing = compare_in_turn
+    layout: Layout, releases: tuple[ReleaseRecord, ...], compare: Comparing = compare_here
 ) -> None:
     """Compare all parts of the ledger with their digests."""
     folders = [(layout.parts(release.number), release.parts) for release in releases]
@@ -67,7 +67,7 @@ def check_parts(
 
 
 def check_files(
-    layout: Layout, releases: tuple[ReleaseRecord, ...], compare: Comparing = compare_in_turn
+    layout: Layout, releases: tuple[ReleaseRecord, ...], compare: Comparing = compare_here
 ) -> None:
     """Compare all public files of the releases that are out with their digests."""
     folders = [

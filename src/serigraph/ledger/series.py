@@ -24,7 +24,7 @@ from serigraph.errors import (
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.exporting import export_ledger
 from serigraph.ledger.layout import RESERVED, Layout
-from serigraph.ledger.parts import read_people
+from serigraph.ledger.parts import Numbered, check_id_type, read_people
 from serigraph.ledger.recall import recall_exposures, recall_history, recall_names
 from serigraph.ledger.recovery import (
     Comparing,
@@ -38,7 +38,7 @@ from serigraph.ledger.recovery import (
 )
 from serigraph.ledger.release import PastExposure, ReleaseRecord
 from serigraph.ledger.storage import (
-    compare_in_turn,
+    compare_here,
     storage_errors,
     sync,
     sync_tree,
@@ -118,7 +118,10 @@ class Series:
         People that it does not know have -1 everywhere; values that are not named are left out.
         ``TableError`` if the ids are of another type than the series has.
         """
-        return recall_history(self._layout, self.releases(), ids, protected)
+        releases = self.releases()
+        check_id_type(ids, releases)
+        asked = Numbered.asked(self._layout, releases, ids)
+        return recall_history(self._layout, releases, asked, protected)
 
     def people(self) -> pl.DataFrame:
         """Everybody that was ever a member: ``person``, the number given once, and ``id``."""
@@ -135,7 +138,7 @@ class Series:
         """
         return recall_exposures(self._layout, self.releases(), person, value)
 
-    def check(self, compare: Comparing = compare_in_turn) -> None:
+    def check(self, compare: Comparing = compare_here) -> None:
         """Compare everything with its digest: the catalog's chain, all parts, all public files.
 
         ``LedgerDamaged`` says which file is missing or changed. ``compare`` reads the files.
@@ -154,7 +157,7 @@ class Series:
         export_ledger(self._layout, self.releases(), Path(folder).absolute())
 
     @contextmanager
-    def writing(self, wait: float = 0.0, compare: Comparing = compare_in_turn) -> Iterator[Writer]:
+    def writing(self, wait: float = 0.0, compare: Comparing = compare_here) -> Iterator[Writer]:
         """Be the one writer; ``SeriesBusy`` if another is at work for longer than ``wait`` seconds.
 
         The parts of the ledger are checked first, by ``compare``. Without a ``commit`` in the block

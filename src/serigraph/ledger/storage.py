@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from serigraph.errors import LedgerDamaged, StorageError
+from serigraph.threads import side_by_side
 
 _REMEDIES = {
     errno.ENOSPC: "free some space and run the command again",
@@ -102,7 +103,9 @@ def check_digests(folder: Path, digests: tuple[FileDigest, ...], *, shown_as: st
 Recorded = tuple[Path, tuple[FileDigest, ...], str]  # a folder, its files, and how it is shown
 
 
-def compare_in_turn(folders: list[Recorded]) -> None:
-    """Compare folders with their digests, one file after the other."""
-    for folder, digests, shown_as in folders:
-        check_digests(folder, digests, shown_as=shown_as)
+def compare_here(folders: list[Recorded]) -> None:
+    """Compare folders with their digests, some files at a time."""
+    files = [
+        (folder, digest, shown_as) for folder, digests, shown_as in folders for digest in digests
+    ]
+    side_by_side(lambda file: check_digests(file[0], (file[1],), shown_as=file[2]), files)

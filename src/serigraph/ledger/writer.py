@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,11 +14,12 @@ from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import (
     EncodedParts,
+    Numbered,
     check_id_type,
     encode_parts,
     id_type_of,
-    read_people,
 )
+from serigraph.ledger.recall import recall_history
 from serigraph.ledger.recovery import (
     Comparing,
     check_parts,
@@ -46,7 +47,7 @@ from serigraph.ledger.storage import (
     sync_tree,
     write_durably,
 )
-from serigraph.population import Proof
+from serigraph.population import History, Proof
 
 
 class Writer:
@@ -59,6 +60,7 @@ class Writer:
         self._layout = layout
         self._catalog = catalog
         self._is_done = False
+        self._asked: Numbered | None = None
 
     def ensure_new(self, label: str, table_digest: str, ids: pl.Series) -> None:
         """Refuse what ``commit`` would refuse, so that nobody has to wait for it.
@@ -91,9 +93,19 @@ class Writer:
             )
         check_id_type(ids, self.releases)
 
+    def history(self, ids: pl.Series, protected: Sequence[str]) -> History:
+        """What the ledger knows of everybody that the release may have; see ``Series.history``.
+
+        Whoever was asked for is not looked up again.
+        """
+        check_id_type(ids, self.releases)
+        self._asked = Numbered.asked(self._layout, self.releases, ids)
+        return recall_history(self._layout, self.releases, self._asked, protected)
+
     def encode(self, proof: Proof) -> EncodedParts:
         """What ``commit`` will write of a proof; it can be made while public files are written."""
-        return encode_parts(proof, read_people(self._layout, self.releases))
+        asked = self._asked or Numbered.asked(self._layout, self.releases, proof.ids)
+        return encode_parts(proof, asked)
 
     def commit(self, proof: Proof | EncodedParts, draft: ReleaseDraft) -> ReleaseRecord:
         """Make the release exist, then public: its parts, its row, its files in ``staging``.

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.population.ordering import ranked
+from serigraph.threads import side_by_side
+
+_BLOCK = 2**16  # exposures that NumPy finds in the processor's cache from one step to the next
 
 Numbers = Sequence[int] | NDArray[np.integer]
 
@@ -54,22 +58,27 @@ class History:
 
     @staticmethod
     def of_exposures(
-        groups: NDArray[np.int32], lengths: Numbers, releases: Sequence[Exposures]
+        groups: NDArray[np.int32], lengths: Numbers, pieces: Sequence[Exposures]
     ) -> History:
-        """A history from what the groups of each release held, in the order of the groups."""
-        value = np.concatenate([each.value for each in releases])
+        """A history from what the groups held, piece by piece, in the order of the groups."""
+        value = np.concatenate([each.value for each in pieces])
         together = Exposures.of(
             np.ones(len(value), dtype=np.int64),
             value,
-            np.concatenate([each.count for each in releases]),
-            np.concatenate([each.size for each in releases]),
+            np.concatenate([each.count for each in pieces]),
+            np.concatenate([each.size for each in pieces]),
         )
-        exposure = np.empty(sum(len(each.number) for each in releases), dtype=np.int32)
-        first = done = 0
-        for each in releases:
-            number = together.number[first : first + len(each.value)]
-            exposure[done : done + len(each.number)] = number[each.number]
-            first, done = first + len(each.value), done + len(each.number)
+        exposure = np.empty(sum(len(each.number) for each in pieces), dtype=np.int32)
+        first = [0, *accumulate(len(each.value) for each in pieces)]
+        done = [0, *accumulate(len(each.number) for each in pieces)]
+
+        def number_through(j: int) -> None:
+            number = together.number[first[j] : first[j + 1]]
+            for begin in range(done[j], done[j + 1], _BLOCK):
+                end = min(begin + _BLOCK, done[j + 1])
+                exposure[begin:end] = number[pieces[j].number[begin - done[j] : end - done[j]]]
+
+        side_by_side(number_through, range(len(pieces)))
         return History(
             groups=np.ascontiguousarray(groups),
             start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),

@@ -24,7 +24,7 @@ class Proof:
     size: NDArray[np.int64]  # people in each group, absent ones included
     present_size: NDArray[np.int64]  # people in each group that have a record
     value_group: NDArray[np.uint32]  # one row for each (group, protected value held in it)
-    value_name: pl.Series  # String
+    value_name: pl.Series  # String, or an Enum with its names in order
     value_count: NDArray[np.int64]  # people in the group that hold the value
     largest: Fraction  # the largest breach probability of a pair that this release touches
     pairs: int  # (person, value) pairs that were checked

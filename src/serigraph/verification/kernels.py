@@ -8,12 +8,113 @@ from __future__ import annotations
 
 import numpy as np
 
-from serigraph.compiled import kernel
+from serigraph.compiled import inner, kernel
 
 # A product of at most k factors (1 - c/n) carries a relative error below 3 k 2^-53: under 1e-12 for
 # thousands of releases.
 MARGIN = 1e-9
 _NUMBER = 2**32 - 1  # the lower half of a word
+
+WORDS, WIDTH = np.uint64(4), np.uint64(64)  # of the bits in a sketch
+UNITS = 2.0**40
+BEYOND = 1000.0  # a loss that nothing survives; a few thousand of them still fit a word
+_BIT = np.uint64(1)
+
+
+@kernel
+def compose(
+    group, held_start, held, member_start, members, held_end, of_group, holders, start, value, count
+):
+    """Who is in each group, and what it holds; nothing is said of people with a negative group.
+
+    Writes where the members of each group start and who they are, in the order of the people; then
+    where the values of each group start, the values, ascending, and how many hold each. All that
+    counts is zero before: ``member_start``, ``held_end``, ``holders``, ``start``.
+    """
+    groups = len(start) - 1
+    values = len(holders)
+    # Counted two places ahead: where a group starts is where the one before it ends, once its
+    # members are written.
+    for person in range(len(group)):
+        g = group[person]
+        if g >= 0:
+            member_start[g + 2] += 1
+            held_end[g + 2] += held_start[person + 1] - held_start[person]
+    for g in range(groups):
+        member_start[g + 2] += member_start[g + 1]
+        held_end[g + 2] += held_end[g + 1]
+    for person in range(len(group)):
+        g = group[person]
+        if g >= 0:
+            members[member_start[g + 1]] = person
+            member_start[g + 1] += 1
+            for h in range(held_start[person], held_start[person + 1]):
+                of_group[held_end[g + 1]] = held[h]
+                held_end[g + 1] += 1
+    entries = 0
+    for g in range(groups):
+        first = entries
+        for i in range(held_end[g], held_end[g + 1]):
+            v = of_group[i]
+            if holders[v] == 0:
+                value[entries] = v
+                entries += 1
+            holders[v] += 1
+        # Few values are sorted as they come; where there are many, it is faster to look for all.
+        if (entries - first) ** 2 > values:
+            entries = first
+            for v in range(values):
+                if holders[v] > 0:
+                    value[entries] = v
+                    entries += 1
+        for i in range(first, entries):
+            v = value[i]
+            k = i
+            while k > first and value[k - 1] > v:
+                value[k] = value[k - 1]
+                k -= 1
+            value[k] = v
+        for i in range(first, entries):
+            count[i] = holders[value[i]]
+            holders[value[i]] = 0
+        start[g + 1] = entries
+
+
+@kernel
+def sketch_groups(start, exposure, exposure_value, exposure_survival, begin, end, sketches):
+    """Write a sketch of each past group from ``begin`` to ``end``: a bit for each value that it
+    held (values may share one), and the largest loss that it can have brought anybody, rounded up.
+    A loss is the logarithm of a survival, in units of ``1 / UNITS``."""
+    for g in range(begin, end):
+        least = 1.0
+        for e in range(start[g], start[g + 1]):
+            each = exposure[e]
+            v = np.uint64(exposure_value[each])
+            sketches[g, v // WIDTH % WORDS] |= _BIT << v % WIDTH
+            least = min(least, exposure_survival[each])
+        sketches[g, WORDS] = np.uint64(np.ceil(UNITS * min(-np.log(least), BEYOND))) + _BIT
+
+
+@inner
+def is_within(past, person, sketches, values, begin, end, budget, mine):
+    """Whether no past loss of a person can reach ``budget`` for any of the values of a group, by
+    the sketches of its past groups. They are read once, all together, into ``mine``."""
+    number = 0
+    for j in range(past.shape[1]):
+        was = past[person, j]
+        if was >= 0:
+            for w in range(mine.shape[0]):
+                mine[w, number] = sketches[was, w]
+            number += 1
+    for e in range(begin, end):
+        v = np.uint64(values[e])
+        word, bit = v // WIDTH % WORDS, v % WIDTH
+        loss = np.uint64(0)
+        for j in range(number):
+            loss += mine[WORDS, j] * (mine[word, j] >> bit & _BIT)
+        if loss >= budget:
+            return False
+    return True
 
 
 @kernel
@@ -29,14 +130,18 @@ def survey_members(
     past_exposure,
     exposure_value,
     exposure_survival,
+    sketches,
     least_survival,
     threshold,
     groups,
 ):
     """Follow every (member, value) pair of these groups through the past, in which person i was in
-    the groups ``past[i]``, or in none where that is negative. No single exposure to a value ever
-    left less than its ``least_survival``: whoever had so few that even the worst would leave more
-    than the worst pair so far has left is counted and not followed.
+    the groups ``past[i]``, or in none where that is negative.
+
+    Whoever cannot have the worst pair, nor one close to its threshold, is counted and not followed.
+    That is told from bounds: no single exposure to a value ever left less than its
+    ``least_survival``, and no group that is sketched brought a larger loss than its sketch says,
+    nor any for values that it did not hold.
 
     Returns the number of pairs, the largest breach probability in floating point and its pair, and
     the pairs that are too close to their threshold, or above it, for floats to decide. A pair is
@@ -46,6 +151,7 @@ def survey_members(
     # begins anew with the group's own values. To ask of each past value whether it is one of them
     # takes far longer than a multiplication.
     survival = np.ones(len(threshold))
+    mine = np.empty((sketches.shape[1], past.shape[1]), dtype=np.uint64)
     close_person = [np.int64(0) for _ in range(0)]
     close_group = [np.int64(0) for _ in range(0)]
     close_value = [np.int64(0) for _ in range(0)]
@@ -66,11 +172,18 @@ def survey_members(
         pairs += (end - begin) * (member_start[g + 1] - member_start[g])
         for m in range(member_start[g], member_start[g + 1]):
             person = members[m]
+            bound = min(largest, least_threshold - MARGIN)
             least = worst_now
             for j in range(past.shape[1]):
                 if past[person, j] >= 0:
                     least *= worst_past
-            if 1.0 - least <= min(largest, least_threshold - MARGIN):
+            if 1.0 - least <= bound:
+                continue
+            # Two units are far above the error of a logarithm.
+            budget = UNITS * np.log(worst_now / (1.0 - bound)) - 2.0
+            if budget > 0.0 and is_within(
+                past, person, sketches, value, begin, end, np.uint64(budget), mine
+            ):
                 continue
             for e in range(begin, end):
                 survival[value[e]] = 1.0 - count[e] / size[g]

@@ -6,8 +6,6 @@ grouping computed besides. It cannot be switched off: the ledger commits nothing
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,10 +14,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
-from serigraph.population import History, Population, Proof, order_by
+from serigraph.population import History, Population, Proof
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.ratios import minimum_ratio, smallest_size
 from serigraph.records import Exposure
+from serigraph.threads import side_by_side, slices, threads
 from serigraph.verification import kernels
 
 
@@ -51,37 +50,36 @@ def verify(
     if len(group) != population.size or (len(group) and group.min() < 0):
         raise ImpossibleState("the proposed groups do not cover everybody", where=where)
     _check_regions(population, proposal, where)
-    # Groups without a present member are not published: nothing is said about their people.
-    groups = int(group.max()) + 1 if len(group) else 0
+    groups = int(group.max(initial=-1)) + 1
     present_size = np.bincount(group[population.present], minlength=groups)
+    # Groups without a present member are not published: nothing is said about their people.
     shown = present_size > 0
-    number = np.cumsum(shown) - 1
-    member = np.flatnonzero(shown[group])
-    new_group = number[group[member]]
-    size = np.bincount(new_group, minlength=int(shown.sum()))
-    present_size = present_size[shown]
-    chosen_from = present_size if presence_known else size
-    if len(chosen_from) and int(chosen_from.min()) < minimum_size:
+    ids, present = population.ids, population.present
+    if not shown.all():
+        group = np.where(shown, np.cumsum(shown) - 1, -1)[group]
+        is_member = group >= 0
+        ids, present = ids.filter(pl.Series(is_member)), present[is_member]
+    composition = _composition(population, group, present_size[shown], presence_known)
+    smallest = int(composition.size.min(initial=minimum_size))
+    if smallest < minimum_size:
         raise GuaranteeExceeded(
-            f"a group would have {int(chosen_from.min())} people, fewer than minimum_group_size "
-            f"({minimum_size})",
+            f"a group would have {smallest} people, fewer than minimum_group_size ({minimum_size})",
             where=where,
             remedy="lower minimum_group_size in the policy",
         )
-    composition = _composition(population, group, shown, number, chosen_from)
-    pairs, worst, close = _survey(population, history, composition, member, new_group)
+    pairs, worst, close = _survey(population, history, composition)
     largest = breach_probability(_exposures(worst, history, composition)) if pairs else Fraction(0)
     decided = _decide_exactly(close, population, history, composition, where)
+    lengths = np.diff(composition.start)
+    names = [value.name for value in population.protected]
     return Proof(
-        ids=population.ids.gather(member),
-        group=new_group.astype(np.uint32),
-        present=population.present[member],
-        size=size.astype(np.int64),
-        present_size=present_size.astype(np.int64),
-        value_group=np.repeat(np.arange(len(size)), np.diff(composition.start)).astype(np.uint32),
-        value_name=pl.Series(
-            [value.name for value in population.protected], dtype=pl.String
-        ).gather(composition.value),
+        ids=ids,
+        group=(group if shown.all() else group[is_member]).astype(np.uint32),
+        present=present,
+        size=np.diff(composition.member_start),
+        present_size=present_size[shown],
+        value_group=np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths),
+        value_name=pl.Series(names, dtype=pl.Enum(names)).gather(composition.value),
         value_count=composition.count,
         largest=max(decided, largest),
         pairs=int(pairs),
@@ -90,22 +88,17 @@ def verify(
 
 
 def _survey(
-    population: Population,
-    history: History,
-    composition: _Composition,
-    member: NDArray[np.int64],
-    group: NDArray[np.int64],
+    population: Population, history: History, composition: _Composition
 ) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
     """The number of (member, value) pairs, the one with the largest probability, and those that
     floats cannot decide."""
-    by_group = member[order_by(group)]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(group))])
     survived = 1.0 - history.count / history.size
     least = np.ones(len(population.protected))
     np.minimum.at(least, history.value, survived)
+    member_start, members = composition.member_start, composition.members
     arguments = (
-        starts,
-        by_group,
+        member_start,
+        members,
         composition.size,
         composition.start,
         composition.value,
@@ -115,21 +108,42 @@ def _survey(
         history.exposure,
         history.value,
         survived,
+        _sketches(history, survived),
         least,
         np.array([float(value.threshold) for value in population.protected]),
     )
     # People alike were together in the past too: one after another, they find its groups in the
     # processor's cache.
-    in_turn = np.argsort(_neighbourhoods(population, by_group[starts[:-1]]), kind="stable")
-    threads = os.cpu_count() or 1
-    parts = np.array_split(in_turn, 4 * threads)
-    with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(lambda part: kernels.survey_members(*arguments, part), parts))
+    in_turn = np.argsort(_neighbourhoods(population, members[member_start[:-1]]), kind="stable")
+    found = side_by_side(
+        lambda part: kernels.survey_members(*arguments, part),
+        np.array_split(in_turn, 4 * threads()),
+    )
     return (
         sum(int(pairs) for pairs, _, _, _ in found),
         max(found, key=lambda each: float(each[1]))[2],
         np.concatenate([close for _, _, _, close in found]),
     )
+
+
+def _sketches(history: History, survived: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """What the kernel reads of past groups before it reads all that they held."""
+    groups = len(history.start) - 1
+    sketches = np.zeros((groups, int(kernels.WORDS) + 1), dtype=np.uint64)
+    if groups:
+        side_by_side(
+            lambda part: kernels.sketch_groups(
+                history.start,
+                history.exposure,
+                history.value,
+                survived,
+                part.start,
+                part.stop,
+                sketches,
+            ),
+            slices(groups),
+        )
+    return sketches
 
 
 def _neighbourhoods(population: Population, people: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -148,9 +162,11 @@ def _neighbourhoods(population: Population, people: NDArray[np.int64]) -> NDArra
 
 @dataclass(frozen=True)
 class _Composition:
-    """What each group holds, counted from the population and from nothing else."""
+    """Who is in each group and what it holds, from the population and from nothing else."""
 
     size: NDArray[np.int64]  # the people that the adversary has to choose from
+    member_start: NDArray[np.int64]
+    members: NDArray[np.int64]
     start: NDArray[np.int64]
     value: NDArray[np.int32]
     count: NDArray[np.int64]
@@ -159,21 +175,39 @@ class _Composition:
 def _composition(
     population: Population,
     group: NDArray[np.int64],
-    shown: NDArray[np.bool_],
-    number: NDArray[np.int64],
-    size: NDArray[np.int64],
+    present_size: NDArray[np.int64],
+    presence_known: bool,
 ) -> _Composition:
-    holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
-    if not population.present[holder].all() or not shown[group[holder]].all():
+    """The groups of everybody; people that nothing is said about have -1."""
+    absent = np.flatnonzero(~population.present)
+    if (population.held_start[absent] < population.held_start[absent + 1]).any():
         raise ImpossibleState("somebody without a record holds a value")
-    values = max(len(population.protected), 1)
-    cell, count = np.unique(number[group[holder]] * values + population.held, return_counts=True)
-    start = np.concatenate([[0], np.cumsum(np.bincount(cell // values, minlength=len(size)))])
+    groups, held = len(present_size), len(population.held)
+    member_start = np.zeros(groups + 2, dtype=np.int64)
+    members = np.empty(len(group), dtype=np.int64)
+    start = np.zeros(groups + 1, dtype=np.int64)
+    value, count = np.empty(held, dtype=np.int32), np.empty(held, dtype=np.int64)
+    kernels.compose(
+        group,
+        population.held_start,
+        population.held,
+        member_start,
+        members,
+        np.zeros(groups + 2, dtype=np.int64),
+        np.empty(held, dtype=np.int32),
+        np.zeros(len(population.protected), dtype=np.int64),
+        start,
+        value,
+        count,
+    )
+    member_start = member_start[:-1]
     return _Composition(
-        size=size.astype(np.int64),
-        start=start.astype(np.int64),
-        value=(cell % values).astype(np.int32),
-        count=count.astype(np.int64),
+        size=present_size if presence_known else np.diff(member_start),
+        member_start=member_start,
+        members=members[: member_start[-1]],
+        start=start,
+        value=value[: start[-1]],
+        count=count[: start[-1]],
     )
 
 
@@ -242,9 +276,15 @@ def _check_regions(population: Population, proposal: Proposal, where: str) -> No
     so that whoever knows a person's quasi-identifiers finds its group, and nobody else's."""
     if proposal.low.shape[1] == 0:
         return
-    codes = population.codes.T
-    inside = (proposal.low[proposal.group] <= codes) & (codes <= proposal.high[proposal.group])
-    if not inside.all():
+
+    def is_inside(column: int) -> bool:
+        codes, group = population.codes[column], proposal.group
+        low, high = (
+            np.ascontiguousarray(side[:, column]) for side in (proposal.low, proposal.high)
+        )
+        return bool(((low[group] <= codes) & (codes <= high[group])).all())
+
+    if not all(side_by_side(is_inside, range(len(population.codes)))):
         raise ImpossibleState("a person lies outside of the region of its group", where=where)
     first, second = kernels.overlapping(proposal.low, proposal.high)
     if first >= 0:

@@ -231,7 +231,7 @@ class GroupPartition:
         values = pl.DataFrame(
             {
                 "group": pl.Series(proof.value_group, dtype=pl.Int64),
-                "value": proof.value_name,
+                "value": proof.value_name.cast(pl.String),
                 "count": proof.value_count,
             }
         )
