@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.errors import ImpossibleState, InputRefused
+from serigraph.errors import InputRefused
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import (
     GROUPS,
     MEMBERS,
     VALUES,
-    CodedValues,
     Numbered,
     read_members,
     read_part,
@@ -26,7 +26,7 @@ from serigraph.ledger.release import PastExposure, ReleaseRecord
 from serigraph.population import Exposures, History, ranked
 from serigraph.threads import side_by_side, slices
 
-_KEYS = 2**16  # different exposures of a release, as long as there are not more
+_TOGETHER = 1 << 16  # numbers that stay in a processor's cache, with what is made of them
 
 
 def recall_history(
@@ -50,8 +50,7 @@ def recall_history(
         range(len(releases)),
     )
     lengths = np.concatenate([each.lengths for each in held])
-    exposures = [piece for each in held for piece in each.exposures]
-    return History.of_exposures(_by_person(groups), lengths, exposures)
+    return History.of_exposures(_by_person(groups), lengths, [each.exposures for each in held])
 
 
 @dataclass(frozen=True)
@@ -60,79 +59,60 @@ class _Held:
 
     group: NDArray[np.int64]  # the release's number of each group, ascending
     lengths: NDArray[np.int64]
-    exposures: list[Exposures]  # of one piece after the other
+    exposures: Exposures
 
     @staticmethod
     def recall(layout: Layout, release: ReleaseRecord, protected: Sequence[str]) -> _Held:
-        from serigraph.ledger import kernels  # only whoever recalls waits for Numba
-
         index = {name: number for number, name in enumerate(protected)}
         sizes, size_rank = ranked(_sizes(layout, release))
         counts = int(sizes.max(initial=0)) + 1
-        if len(protected) * len(sizes) * counts >= 2**63:
-            raise ImpossibleState("a release has more exposures than can be told apart")
-        kept = np.empty(release.groups, dtype=np.int64)
-        lengths = np.empty(release.groups, dtype=np.int64)
-        ordered: list[CodedValues] = []
-        keys_at_most = _KEYS
-        while True:
-            so_far = np.array([0, 0, 0, -1, -1])
-            keys = np.empty(keys_at_most, dtype=np.int64)
-            slots = np.full(2 * keys_at_most, -1, dtype=np.int32)
-            numbers = [np.empty(0, dtype=np.int32)]
-            state = kernels.DONE
-            for piece in ordered or read_values(layout, release):
-                _check_range(piece.group, release.groups)
-                _check_range(piece.count, counts)
-                number = np.empty(len(piece.group), dtype=np.int32)
-                state = kernels.list_exposures(
-                    piece.group,
-                    piece.code,
-                    piece.count,
-                    np.array([index.get(name, -1) for name in piece.names], dtype=np.int32),
-                    size_rank,
-                    len(sizes),
-                    counts,
-                    kept,
-                    lengths,
-                    number,
-                    slots,
-                    keys,
-                    so_far,
-                )
-                if state != kernels.DONE:
-                    break
-                numbers.append(number[: so_far[kernels.ENTRIES]])
-            if state == kernels.OUT_OF_ORDER:
-                ordered = [_in_order(read_values(layout, release), index)]
-            elif state == kernels.FULL:
-                keys_at_most *= 8
-            else:
-                break
-        left, count = np.divmod(keys[: so_far[kernels.DIFFERENT]], counts)
+        different = len(protected) * len(sizes) * counts
+        kind = np.int32 if different < 2**31 else np.int64
+        groups = [np.empty(0, dtype=np.uint32)]
+        keys: list[NDArray[Any]] = [np.empty(0, dtype=kind)]
+        for piece in read_values(layout, release):
+            numbers = [index.get(name, -1) for name in piece.names]
+            value_of: NDArray[Any] = np.array(numbers, dtype=kind)
+            for part in slices(len(piece.group), longest=_TOGETHER):
+                key, group, count = value_of[piece.code[part]], piece.group[part], piece.count[part]
+                if (value_of < 0).any():
+                    named = key >= 0
+                    key, group, count = key[named], group[named], count[named]
+                key *= len(sizes)
+                key += size_rank[group]
+                key *= counts
+                key += count.astype(kind)
+                groups.append(group)
+                keys.append(key)
+        group, key = np.concatenate(groups), np.concatenate(keys)
+        # Within a group the size is the same: keys ascend as the values do.
+        begin = _begins(group, key)
+        if begin is None:
+            order = np.lexsort((key, group))
+            group, key = group[order], key[order]
+            begin = np.flatnonzero(np.diff(group, prepend=-1))
+        found, number = ranked(key)
+        left, count = np.divmod(found, counts)
         value, size_at = np.divmod(left, max(len(sizes), 1))
-        different = value.astype(np.int32), count, sizes[size_at]
-        groups = so_far[kernels.GROUPS]
         return _Held(
-            kept[:groups], lengths[:groups], [Exposures(number, *different) for number in numbers]
+            group=group[begin].astype(np.int64),
+            lengths=np.diff(begin, append=len(group)),
+            exposures=Exposures(
+                number, value.astype(np.int32), count.astype(np.int64), sizes[size_at]
+            ),
         )
 
 
-def _in_order(pieces: Iterable[CodedValues], index: Mapping[str, int]) -> CodedValues:
-    """All pieces as one, ascending by group and value; values without a number are left out."""
-    names = list(index)
-    found = [
-        (
-            piece.group,
-            np.array([index.get(name, len(names)) for name in piece.names])[piece.code],
-            piece.count,
-        )
-        for piece in pieces
-    ]
-    group, value, count = (np.concatenate(column) for column in zip(*found, strict=True))
-    order = np.lexsort((value, group))
-    order = order[value[order] < len(names)]
-    return CodedValues(group[order], count[order], value[order].astype(np.int32), names)
+def _begins(group: NDArray[np.uint32], key: NDArray[Any]) -> NDArray[np.int64] | None:
+    """Where groups begin, if these and the keys of each of them ascend."""
+    begin = [np.zeros(min(len(group), 1), dtype=np.int64)]
+    for part in slices(max(len(group) - 1, 0), longest=_TOGETHER):
+        behind = slice(part.start + 1, part.stop + 1)
+        is_next = group[behind] > group[part]
+        if not (is_next | (group[behind] == group[part]) & (key[behind] > key[part])).all():
+            return None
+        begin.append(part.start + 1 + np.flatnonzero(is_next))
+    return np.concatenate(begin)
 
 
 def _place_groups(
@@ -144,30 +124,21 @@ def _place_groups(
     groups: NDArray[np.int32],
 ) -> None:
     """Write the group of everybody that is asked for; those of the release count from ``first``."""
-    from serigraph.ledger import kernels
-
     number = np.full(release.groups, -1, dtype=np.int32)
     number[held.group] = np.arange(first, first + len(held.group), dtype=np.int32)
     for person, group in read_members(layout, release):
-        _check_range(person, len(place))
-        _check_range(group, release.groups)
-        kernels.place_groups(person, group, number, place, groups)
-
-
-def _check_range(numbers: NDArray[np.uint32], end: int) -> None:
-    """Kernels do not notice that they read beyond an array."""
-    if numbers.max(initial=0) >= max(end, 1):
-        raise ImpossibleState("a part of the ledger speaks of what the catalog does not know")
+        for part in slices(len(person), longest=_TOGETHER):
+            groups[place[person[part]]] = number[group[part]]
 
 
 def _by_person(by_release: NDArray[np.int32]) -> NDArray[np.int32]:
     """The same with a row for each person; the last column, which is nobody's, is left out."""
-    from serigraph.ledger import kernels
-
     groups = np.empty((by_release.shape[1] - 1, len(by_release)), dtype=np.int32)
-    side_by_side(
-        lambda part: kernels.turn(by_release, part.start, part.stop, groups), slices(len(groups))
-    )
+
+    def turn(part: slice) -> None:
+        groups[part] = by_release[:, part].T
+
+    side_by_side(turn, slices(len(groups), longest=_TOGETHER // 4))
     return groups
 
 

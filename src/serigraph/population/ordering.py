@@ -92,8 +92,9 @@ def ranked(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
             for part in _pieces(len(numbers)):
                 places[part] = rank_at[(numbers[part] - low).view(unsigned)]
             return np.flatnonzero(is_there) + int(low), places
-        if numbers.dtype == np.int64 and spread.bit_length() + for_place <= _WORD:
-            together = (numbers - low).astype(np.uint64) << np.uint64(for_place)
+        if numbers.dtype != np.uint64 and spread.bit_length() + for_place <= _WORD:
+            together = (numbers.astype(np.int64) - int(low)).astype(np.uint64)
+            together <<= np.uint64(for_place)
             together |= np.arange(len(numbers), dtype=np.uint64)
             together.sort()
             order = (together & np.uint64(2**for_place - 1)).astype(np.int64)
@@ -101,6 +102,6 @@ def ranked(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
             is_first = np.append(True, ascending[1:] != ascending[:-1])
             places = np.empty(len(numbers), dtype=np.int32)
             places[order] = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
-            return ascending[is_first] + low, places
+            return ascending[is_first] + int(low), places
     different, rank = np.unique(numbers, return_inverse=True)
     return different, rank.astype(np.int32)
