@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from serigraph.grouping import Demand, kernels, whole_box, whole_cell
-from serigraph.grouping.districts import leaves
+from serigraph.grouping.districts import fitting_leaves, leaves
 from serigraph.grouping.problem import facts, scratch
 from serigraph.population import Domain, History, Population, ProtectedValue
 from serigraph.privacy.targets import TargetRule
@@ -58,7 +58,7 @@ def compile_last() -> None:
     # In the order in which they are needed, after a part of the one that is needed first.
     kernels.list_cuts_of(f, s, order, cells)
     leaves(population.codes, cells)
-    kernels.merge_siblings(f, s, order, cells, True)
+    kernels.merge_siblings(f, s, order, cells, fitting_leaves(f, order, cells))
     kernels.deal_cells(f, s, order, cells, slot)
     kernels.merge_neighbours(f, s, order, cells, True, True, slot)
     kernels.write_groups(order, np.arange(2), cells, group[:1], slot, group)

@@ -54,16 +54,17 @@ def overfull(
     along: ask again until nothing is left to give up.
     """
     holders = np.bincount(population.held, minlength=len(base))
+    excesses = excess_holders(population.protected, holders, base, people)
+    if not excesses:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
     person = np.repeat(np.arange(population.size), np.diff(population.held_start))
     persons: list[NDArray[np.int64]] = []
     values: list[NDArray[np.int32]] = []
-    for value, excess in excess_holders(population.protected, holders, base, people).items():
+    for value, excess in excesses.items():
         holding = person[population.held == value]
         chosen = holding[shuffled(len(holding), randomness)[:excess]]
         persons.append(chosen)
         values.append(np.full(len(chosen), value, dtype=np.int32))
-    if not persons:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
     return np.concatenate(persons), np.concatenate(values)
 
 

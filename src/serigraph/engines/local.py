@@ -57,7 +57,7 @@ def make_release(
     grouping, excess = formed(population, history, demand, plan, randomness, progress=progress)
     population, given_up = without_excess(population, history, demand, plan, grouping, excess)
     suppressed.update(given_up)
-    lost = losses(before, Counts.of(population))
+    lost = losses(before, Counts.of(population) if suppressed else before)
     if suppressed and (not plan.allows_suppression or not population.present.any()):
         raise refusal(before, base, suppressed, lost, where)
     return finished(population, history, demand, plan, grouping, lost, randomness, progress)

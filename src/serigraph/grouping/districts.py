@@ -63,7 +63,8 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     order = np.argsort(leaf.astype(np.min_scalar_type(len(tree))), kind="stable")
     arranged = _arranged(f, order)
     places = np.arange(people, dtype=np.uint32)
-    state = kernels.merge_siblings(arranged, s, places, tree, True)
+    fits = fitting_leaves(arranged, places, tree)
+    state = kernels.merge_siblings(arranged, s, places, tree, fits)
     cells = tree[state >= 0].copy()
     cells = cells[cells[:, kernels.END] > cells[:, kernels.BEGIN]]
     return Districts(arranged, order, cells)
@@ -77,6 +78,20 @@ def leaves(codes: NDArray[np.int32], tree: NDArray[np.int64]) -> NDArray[np.uint
         slices(len(leaf)),
     )
     return leaf
+
+
+def fitting_leaves(
+    f: Facts, order: NDArray[np.uint32], tree: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Whether the values fit into each row of the tree that is a leaf."""
+    fits = np.zeros(len(tree), dtype=np.bool_)
+    side_by_side(
+        lambda part: kernels.check_leaves(
+            f, scratch(len(f.base)), order, tree, part.start, part.stop, fits
+        ),
+        slices(len(tree)),
+    )
+    return fits
 
 
 def _settle(tree: NDArray[np.int64], people: NDArray[np.int64]) -> None:

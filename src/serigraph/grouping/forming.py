@@ -156,7 +156,7 @@ class _Cutting:
         """Cut one cell without looking at values, and merge what it fell into until it is valid."""
         f, size = self.f, _least_size(self.f)
         tree = kernels.cut_down(f, s, self.order, cells, self.simple, squared, 0, size)
-        state = kernels.merge_siblings(f, s, self.order, tree, False)
+        state = kernels.merge_siblings(f, s, self.order, tree, np.empty(0, dtype=np.bool_))
         leaf = (tree[:, kernels.RIGHT] == 0) & (state == kernels.PLAIN)
         tree[:, kernels.STATE] = state
         kept = state >= 0

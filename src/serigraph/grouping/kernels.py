@@ -1170,13 +1170,23 @@ def find_leaves(codes, tree, begin, end, leaf):
 
 
 @kernel
-def merge_siblings(f, s, order, tree, coarse):
+def check_leaves(f, s, order, tree, begin, end, fits):
+    """Write for each of these rows of a tree that is a leaf whether the values' shares allow it."""
+    for row in range(begin, end):
+        if tree[row, RIGHT] == 0:
+            fits[row] = has_counts(f, s, order, tree[row, BEGIN], tree[row, END])
+
+
+@kernel
+def merge_siblings(f, s, order, tree, fits):
     """Merge cells bottom-up along a tree until they are valid; states of the rows that remain.
 
     A row that is part of a merged one, or that has been cut further, gets -1. Valid neighbours are
     merged as well until they are a neighbourhood, which is then cut anew with the values in sight.
-    With ``coarse`` the values' shares decide alone, and nothing is merged that need not be.
+    Where it is said which leaves fit, the values' shares decide alone, and nothing is merged that
+    need not be.
     """
+    coarse = len(fits) > 0
     rows = len(tree)
     state = np.full(rows, -1, dtype=np.int64)
     resolved = np.zeros(rows, dtype=np.bool_)
@@ -1200,7 +1210,9 @@ def merge_siblings(f, s, order, tree, coarse):
                 if coarse or touched == 0 or (may_part and b - a >= NEIGHBOURHOOD * least):
                     resolved[row] = True
                     continue
-        if coarse:
+        if coarse and right == 0:
+            now = VALID if fits[row] else FAILED
+        elif coarse:
             now = VALID if has_counts(f, s, order, a, b) else FAILED
         else:
             now = box_state(f, s, order, a, b)
