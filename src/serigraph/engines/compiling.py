@@ -55,13 +55,11 @@ def compile_last() -> None:
     order, slot = np.arange(2, dtype=np.uint32), np.zeros(2, dtype=np.uint32)
     group = np.zeros(2, dtype=np.int64)
     cells = whole_cell(2, whole_box(population.domains))
-    # In the order in which they are needed, after a part of the one that is needed first.
+    # The other process begins with cutting, and goes on with what comes last here.
     kernels.list_cuts_of(f, s, order, cells)
-    leaves(population.codes, cells)
-    kernels.merge_siblings(f, s, order, cells, fitting_leaves(f, order, cells))
     kernels.deal_cells(f, s, order, cells, slot)
-    kernels.merge_neighbours(f, s, order, cells, True, True, slot)
     kernels.write_groups(order, np.arange(2), cells, group[:1], slot, group)
+    normalised_widths(population, group, 1)
     box = np.array([[0]], dtype=np.int32), np.array([[1]], dtype=np.int32)
     verify(
         population,
@@ -71,7 +69,9 @@ def compile_last() -> None:
         minimum_size=1,
         where="nowhere",
     )
-    normalised_widths(population, group, 1)
+    kernels.merge_neighbours(f, s, order, cells, True, True, slot)
+    kernels.merge_siblings(f, s, order, cells, fitting_leaves(f, order, cells))
+    leaves(population.codes, cells)
 
 
 if __name__ == "__main__":
