@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
+
+Report = Callable[[int, int], None]  # is told how many parts of a stage are done, of how many
 
 
 class Progress(Protocol):
@@ -13,3 +16,13 @@ class Progress(Protocol):
 
 def silently(_stage: str, _done: int = 0, _total: int = 1, /) -> None:
     """Report no progress."""
+
+
+def first_half(report: Report) -> Report:
+    """Tell it about work that is half of the whole, and done first."""
+    return lambda done, total: report(done, 2 * total)
+
+
+def second_half(report: Report) -> Report:
+    """Tell it about the other half."""
+    return lambda done, total: report(total + done, 2 * total)

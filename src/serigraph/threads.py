@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from serigraph.progress import Report
+
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
@@ -16,10 +18,18 @@ def threads() -> int:
     return os.cpu_count() or 1
 
 
-def side_by_side(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
+def side_by_side(
+    work: Callable[[_Item], _Result],
+    items: Iterable[_Item],
+    report: Report = lambda _done, _total: None,
+) -> list[_Result]:
     """The result for each item, in the order of the items."""
+    todo, results = list(items), []
     with ThreadPoolExecutor(threads()) as pool:
-        return list(pool.map(work, items))
+        for result in pool.map(work, todo):
+            results.append(result)
+            report(len(results), len(todo))
+    return results
 
 
 def slices(length: int, longest: int | None = None) -> list[slice]:

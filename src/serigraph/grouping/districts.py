@@ -3,9 +3,7 @@ can be shared out to threads."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,23 +13,12 @@ from numpy.typing import NDArray
 from serigraph.grouping import kernels
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import scratch
-from serigraph.threads import side_by_side, slices
+from serigraph.progress import Report
+from serigraph.threads import side_by_side, slices, threads
 
 DISTRICT = 4096  # people, at the least
 PARTS = 32  # of the work, for each thread: so many that progress can be told
 SAMPLED = 64  # people of a district that are looked at to draw its border
-
-Report = Callable[[int, int], None]  # is told how many parts of the work are done, of how many
-
-
-def first_half(report: Report) -> Report:
-    """Tell it about work that is half of the whole, and done first."""
-    return lambda done, total: report(done, 2 * total)
-
-
-def second_half(report: Report) -> Report:
-    """Tell it about the other half."""
-    return lambda done, total: report(total + done, 2 * total)
 
 
 @dataclass(frozen=True)
@@ -124,16 +111,10 @@ def in_threads(
     report: Report = lambda _done, _total: None,
 ) -> NDArray[np.int64]:
     """Let threads work on parts of the cells; kernels do not hold the interpreter's lock."""
-    threads = os.cpu_count() or 1
-    if len(cells) < 2 * threads:
+    if len(cells) < 2 * threads():
         return work(scratch(values), cells)
-    parts = np.array_split(cells, min(PARTS * threads, len(cells)))  # none of them empty
-    results = []
-    with ThreadPoolExecutor(threads) as pool:
-        for result in pool.map(lambda part: work(scratch(values), part), parts):
-            results.append(result)
-            report(len(results), len(parts))
-    return np.concatenate(results)
+    parts = np.array_split(cells, min(PARTS * threads(), len(cells)))  # none of them empty
+    return np.concatenate(side_by_side(lambda part: work(scratch(values), part), parts, report))
 
 
 def _arranged(f: Facts, order: NDArray[np.int64]) -> Facts:

@@ -21,17 +21,14 @@ from serigraph.grouping import kernels
 from serigraph.grouping.districts import (
     PARTS,
     Districts,
-    Report,
     districts,
-    first_half,
     in_threads,
-    second_half,
     with_own_targets,
 )
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import Demand, facts, scratch
 from serigraph.population import Domain, History, Population, order_by, ranked
-from serigraph.progress import Progress, silently
+from serigraph.progress import Progress, Report, first_half, second_half, silently
 from serigraph.threads import side_by_side, slices, threads
 
 Method = Literal["top-down", "bottom-up"]

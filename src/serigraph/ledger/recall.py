@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -24,13 +25,18 @@ from serigraph.ledger.parts import (
 )
 from serigraph.ledger.release import PastExposure, ReleaseRecord
 from serigraph.population import Exposures, History, ranked
+from serigraph.progress import Progress, first_half, second_half, silently
 from serigraph.threads import side_by_side, slices
 
 _TOGETHER = 1 << 16  # numbers that stay in a processor's cache, with what is made of them
 
 
 def recall_history(
-    layout: Layout, releases: tuple[ReleaseRecord, ...], asked: Numbered, protected: Sequence[str]
+    layout: Layout,
+    releases: tuple[ReleaseRecord, ...],
+    asked: Numbered,
+    protected: Sequence[str],
+    progress: Progress = silently,
 ) -> History:
     """The history of people in the order that they were asked for, for the values named in
     ``protected``.
@@ -41,13 +47,17 @@ def recall_history(
     if not releases:
         return History.none(len(asked.ids))
     place = _places(asked)
-    held = side_by_side(lambda each: _Held.recall(layout, each, protected), releases)
+    report = partial(progress, "recalling")
+    held = side_by_side(
+        lambda each: _Held.recall(layout, each, protected), releases, first_half(report)
+    )
     first = [0, *accumulate(len(each.lengths) for each in held)]
     # One more than there are people: for everybody that is not asked for.
     groups = np.full((len(releases), len(asked.ids) + 1), -1, dtype=np.int32)
     side_by_side(
         lambda j: _place_groups(layout, releases[j], held[j], first[j], place, groups[j]),
         range(len(releases)),
+        second_half(report),
     )
     lengths = np.concatenate([each.lengths for each in held])
     return History.of_exposures(_by_person(groups), lengths, [each.exposures for each in held])

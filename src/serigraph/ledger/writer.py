@@ -48,6 +48,7 @@ from serigraph.ledger.storage import (
     write_durably,
 )
 from serigraph.population import History, Proof
+from serigraph.progress import Progress, silently
 
 
 class Writer:
@@ -93,14 +94,16 @@ class Writer:
             )
         check_id_type(ids, self.releases)
 
-    def history(self, ids: pl.Series, protected: Sequence[str]) -> History:
+    def history(
+        self, ids: pl.Series, protected: Sequence[str], progress: Progress = silently
+    ) -> History:
         """What the ledger knows of everybody that the release may have; see ``Series.history``.
 
         Whoever was asked for is not looked up again.
         """
         check_id_type(ids, self.releases)
         self._asked = Numbered.asked(self._layout, self.releases, ids)
-        return recall_history(self._layout, self.releases, self._asked, protected)
+        return recall_history(self._layout, self.releases, self._asked, protected, progress)
 
     def encode(self, proof: Proof) -> EncodedParts:
         """What ``commit`` will write of a proof; it can be made while public files are written."""

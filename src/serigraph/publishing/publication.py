@@ -106,7 +106,8 @@ def publish(
         population = prepared.population
         writer.ensure_new(named, population.digest, population.ids)
         progress("recalling")
-        history = writer.history(population.ids, [value.name for value in population.protected])
+        names = [value.name for value in population.protected]
+        history = writer.history(population.ids, names, progress)
         strategy = policy.strategy_for(links_so_far(opened, policy))
         plan = plan_of(policy, strategy, named, allow_suppression)
         made = make_release(population, history, plan, chance, progress)
