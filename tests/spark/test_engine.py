@@ -392,7 +392,7 @@ def kill_workers(spark: SparkSession, has_failed: Event) -> None:
             for pid in python_workers():
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-        time.sleep(0.5)
+        time.sleep(0.02)
 
 
 def python_workers() -> list[int]:
