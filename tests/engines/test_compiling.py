@@ -20,6 +20,9 @@ from serigraph.recoding import kernels as recoding
 from serigraph.verification import kernels as verification
 
 LAST: list[Any] = [
+    grouping.check_leaves,
+    grouping.write_groups,
+    verification.compose,
     grouping.deal_cells,
     grouping.merge_neighbours,
     grouping.merge_siblings,
