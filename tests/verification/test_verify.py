@@ -190,6 +190,24 @@ def test_a_violation_by_history_is_named_with_what_would_do() -> None:
     )
 
 
+def test_a_crowd_at_its_threshold_is_decided_to_the_last_member() -> None:
+    # Groups of two with one holder each, twice: 3/4, for everybody, in more pairs than are decided
+    # at once. One of them met the value once more.
+    people = [Person((0, 0), True, frozenset("c" if i % 2 else "d")) for i in range(40_000)]
+    group = [i // 2 for i in range(len(people))]
+    before = [PastGroup(frozenset({i, i + 1}), 2, {"c": 1}) for i in range(0, len(people), 2)]
+    thresholds = {"c": Fraction(3, 4), "m": Fraction(1)}
+    proof = examine(people, group, releases=[before], thresholds=thresholds)
+    assert (proof.largest, proof.exact_pairs) == (Fraction(3, 4), len(people))
+    thresholds["c"] -= Fraction(1, 10**30)
+    with pytest.raises(GuaranteeExceeded, match="3/4"):
+        examine(people, group, releases=[before], thresholds=thresholds)
+    thresholds["c"] = Fraction(3, 4)
+    once_more = [PastGroup(frozenset({31_007}), 10**9, {"c": 1})]
+    with pytest.raises(GuaranteeExceeded, match="group 15503"):
+        examine(people, group, releases=[once_more, before], thresholds=thresholds)
+
+
 def test_a_used_up_budget_is_named() -> None:
     people = [Person((0, 0), True, frozenset("c")), *[Person((0, 0), True, frozenset("d"))] * 30]
     before = [[PastGroup(frozenset({3}), 2, {"c": 1})]]

@@ -6,6 +6,7 @@ grouping computed besides. It cannot be switched off: the ledger commits nothing
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -20,6 +21,9 @@ from serigraph.privacy.ratios import minimum_ratio, smallest_size
 from serigraph.records import Exposure
 from serigraph.threads import side_by_side, slices, threads
 from serigraph.verification import kernels
+
+_HALF = 32  # bits of a word
+_DECIDED_TOGETHER = 1 << 14  # pairs, so that what is made of them stays in a processor's cache
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,7 @@ def verify(
             remedy="lower minimum_group_size in the policy",
         )
     pairs, worst, close = _survey(population, history, composition)
-    largest = breach_probability(_exposures(worst, history, composition)) if pairs else Fraction(0)
-    decided = _decide_exactly(close, population, history, composition, where)
+    decided = np.vstack([close, worst]) if pairs else close
     lengths = np.diff(composition.start)
     names = [value.name for value in population.protected]
     return Proof(
@@ -81,7 +84,7 @@ def verify(
         value_group=np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths),
         value_name=pl.Series(names, dtype=pl.Enum(names)).gather(composition.value),
         value_count=composition.count,
-        largest=max(decided, largest),
+        largest=_decide_exactly(decided, population, history, composition, where),
         pairs=int(pairs),
         exact_pairs=len(close),
     )
@@ -212,39 +215,80 @@ def _composition(
 
 
 def _exposures(
-    pair: NDArray[np.int64], history: History, composition: _Composition
-) -> tuple[Exposure, ...]:
-    """All exposures of a (person, group, value) pair, this release's last."""
-    person, group, value = (int(x) for x in pair)
-    past = []
-    for was in history.groups[person].tolist():
-        if was >= 0:
-            held = history.exposure[history.start[was] : history.start[was + 1]]
-            for each in held[history.value[held] == value].tolist():
-                past.append(Exposure(int(history.size[each]), int(history.count[each])))
-    held = composition.value[composition.start[group] : composition.start[group + 1]]
-    entry = int(composition.start[group]) + int(np.flatnonzero(held == value)[0])
-    return (*past, Exposure(int(composition.size[group]), int(composition.count[entry])))
+    pairs: NDArray[np.int64], history: History, composition: _Composition
+) -> NDArray[np.int64]:
+    """All exposures of (person, group, value) pairs, a row each, with a size and a count in each
+    word: the past ones in ascending order, 0 where there was none, and this release's last."""
+    person, group, value = pairs.T
+    found = np.zeros((len(pairs), history.releases + 1), dtype=np.int64)
+    for j, was in enumerate(history.groups[person].T):
+        known = np.flatnonzero(was >= 0)
+        place, entry = _entries(history.start, was[known])
+        pair, exposure = known[place], history.exposure[entry]
+        is_met = history.value[exposure] == value[pair]
+        pair, exposure = pair[is_met], exposure[is_met]
+        if (pair[1:] == pair[:-1]).any():
+            raise ImpossibleState("a past group holds a value twice")
+        found[pair, j] = history.size[exposure] << _HALF | history.count[exposure]
+    found.sort(axis=1)
+    pair, entry = _entries(composition.start, group)
+    count = composition.count[entry[composition.value[entry] == value[pair]]]
+    return np.column_stack([found[:, 1:], composition.size[group] << _HALF | count])
+
+
+def _entries(
+    start: NDArray[np.int64], group: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """What these groups hold, one after the other: the place of the group among them, and that of
+    the entry among all.
+
+    >>> [each.tolist() for each in _entries(np.array([0, 2, 3]), np.array([1, 0]))]
+    [[0, 1, 1], [2, 0, 1]]
+    """
+    lengths = start[group + 1] - start[group]
+    before = np.cumsum(lengths) - lengths
+    return (
+        np.repeat(np.arange(len(group)), lengths),
+        np.repeat(start[group] - before, lengths) + np.arange(lengths.sum()),
+    )
+
+
+def _read(words: Sequence[int]) -> tuple[Exposure, ...]:
+    """Exposures from words as ``_exposures`` writes them."""
+    return tuple(Exposure(word >> _HALF, word & (1 << _HALF) - 1) for word in words if word)
 
 
 def _decide_exactly(
-    close: NDArray[np.int64],
+    pairs: NDArray[np.int64],
     population: Population,
     history: History,
     composition: _Composition,
     where: str,
 ) -> Fraction:
-    """The largest probability among the pairs that floats cannot decide; all are within bounds."""
-    known: dict[tuple[Exposure, ...], Fraction] = {}
+    """The largest probability of these pairs, in fractions; all of them are within bounds.
+
+    Where groups are as small as their threshold allows, floats leave nearly all pairs to this.
+    Those with the same exposures and the same threshold are decided together.
+    """
+    thresholds = [value.threshold for value in population.protected]
+    number = {threshold: number for number, threshold in enumerate(dict.fromkeys(thresholds))}
+    limits = list(number)
+    limit_of = np.array([number[threshold] for threshold in thresholds], dtype=np.int64)
+
+    def different(part: slice) -> NDArray[np.int64]:
+        _, group, value = pairs[part].T
+        words = _exposures(pairs[part], history, composition)
+        table = pl.DataFrame(np.column_stack([group, limit_of[value], words]))
+        return table.unique(table.columns[1:]).to_numpy()
+
     largest = Fraction(0)
-    for pair in close:
-        exposures = _exposures(pair, history, composition)
-        probability = known.get(exposures)
-        if probability is None:
-            probability = known[exposures] = breach_probability(exposures)
-        threshold = population.protected[int(pair[2])].threshold
-        if probability > threshold:
-            raise _exceeded(exposures, probability, threshold, int(pair[1]), where)
+    for group, limit, *words in np.concatenate(
+        side_by_side(different, slices(len(pairs), longest=_DECIDED_TOGETHER))
+    ).tolist():
+        exposures = _read(words)
+        probability = breach_probability(exposures)
+        if probability > limits[limit]:
+            raise _exceeded(exposures, probability, limits[limit], group, where)
         largest = max(largest, probability)
     return largest
 
