@@ -19,6 +19,7 @@ from serigraph.ledger.parts import (
     MEMBERS,
     VALUES,
     Numbered,
+    count_values,
     read_members,
     read_part,
     read_values,
@@ -29,6 +30,7 @@ from serigraph.progress import Progress, first_half, second_half, silently
 from serigraph.threads import side_by_side, slices
 
 _TOGETHER = 1 << 16  # numbers that stay in a processor's cache, with what is made of them
+_TILE = 1 << 14  # people whose past groups do, over some twenty releases
 
 
 def recall_history(
@@ -46,66 +48,86 @@ def recall_history(
     """
     if not releases:
         return History.none(len(asked.ids))
-    place = _places(asked)
     report = partial(progress, "recalling")
+    # Everything is written where it stays: to provide memory takes the system longer than to fill
+    # it.
+    ends = list(accumulate(count_values(layout, each) for each in releases))
+    numbers = np.empty(ends[-1], dtype=np.int32)
+    room = np.split(numbers, ends[:-1])
     held = side_by_side(
-        lambda each: _Held.recall(layout, each, protected), releases, first_half(report)
+        lambda j: _Held.recall(layout, releases[j], protected, room[j]),
+        range(len(releases)),
+        first_half(report),
     )
     first = [0, *accumulate(len(each.lengths) for each in held)]
-    # One more than there are people: for everybody that is not asked for.
-    groups = np.full((len(releases), len(asked.ids) + 1), -1, dtype=np.int32)
+    tiles = _Tiles.empty(len(asked.ids), len(releases))
+    place = _places(asked, tiles)
     side_by_side(
-        lambda j: _place_groups(layout, releases[j], held[j], first[j], place, groups[j]),
+        lambda j: _place_groups(layout, releases[j], held[j], first[j], place, tiles.release(j)),
         range(len(releases)),
         second_half(report),
     )
-    lengths = np.concatenate([each.lengths for each in held])
-    return History.of_exposures(_by_person(groups), lengths, [each.exposures for each in held])
+    return History.of_exposures(
+        tiles.by_person(),
+        np.concatenate([each.lengths for each in held]),
+        [each.exposures for each in held],
+        numbers,
+    )
 
 
 @dataclass(frozen=True)
 class _Held:
     """What the groups of one release held of some values; other groups are left out."""
 
-    group: NDArray[np.int64]  # the release's number of each group, ascending
+    group: NDArray[np.uint32]  # the release's number of each group, ascending
     lengths: NDArray[np.int64]
     exposures: Exposures
 
     @staticmethod
-    def recall(layout: Layout, release: ReleaseRecord, protected: Sequence[str]) -> _Held:
+    def recall(
+        layout: Layout, release: ReleaseRecord, protected: Sequence[str], room: NDArray[np.int32]
+    ) -> _Held:
+        """``room`` has a place for every value in every group: numbers are written there."""
+        from serigraph.ledger import kernels
+
         index = {name: number for number, name in enumerate(protected)}
         sizes, size_rank = ranked(_sizes(layout, release))
         counts = int(sizes.max(initial=0)) + 1
         different = len(protected) * len(sizes) * counts
-        kind = np.int32 if different < 2**31 else np.int64
-        groups = [np.empty(0, dtype=np.uint32)]
-        keys: list[NDArray[Any]] = [np.empty(0, dtype=kind)]
+        key: NDArray[Any] = room if different < 2**31 else np.empty(len(room), dtype=np.int64)
+        group = np.empty(len(room), dtype=np.uint32)
+        is_there = np.zeros(different if different <= len(room) else 0, dtype=np.bool_)
+        group_key = size_rank.astype(np.int64) * counts
+        end, ascend = 0, True
         for piece in read_values(layout, release):
-            numbers = [index.get(name, -1) for name in piece.names]
-            value_of: NDArray[Any] = np.array(numbers, dtype=kind)
-            for part in slices(len(piece.group), longest=_TOGETHER):
-                key, group, count = value_of[piece.code[part]], piece.group[part], piece.count[part]
-                if (value_of < 0).any():
-                    named = key >= 0
-                    key, group, count = key[named], group[named], count[named]
-                key *= len(sizes)
-                key += size_rank[group]
-                key *= counts
-                key += count.astype(kind)
-                groups.append(group)
-                keys.append(key)
-        group, key = np.concatenate(groups), np.concatenate(keys)
+            value = np.array([index.get(name, -1) for name in piece.names], dtype=np.int64)
+            end, ascends = kernels.list_entries(
+                value * (len(sizes) * counts),
+                piece.code,
+                piece.group,
+                piece.count,
+                group_key,
+                end,
+                key,
+                group,
+                is_there,
+            )
+            ascend &= ascends
+        group, key, number = group[:end], key[:end], room[:end]
         # Within a group the size is the same: keys ascend as the values do.
-        begin = _begins(group, key)
-        if begin is None:
+        if not ascend:
             order = np.lexsort((key, group))
             group, key = group[order], key[order]
-            begin = np.flatnonzero(np.diff(group, prepend=-1))
-        found, number = ranked(key)
+        begin = np.flatnonzero(np.append(True, group[1:] != group[:-1])[: len(group)])
+        if len(is_there):
+            found = np.flatnonzero(is_there)
+            kernels.renumber(key, np.cumsum(is_there, dtype=np.int32) - np.int32(1), number)
+        else:
+            found, number = ranked(key, number)
         left, count = np.divmod(found, counts)
         value, size_at = np.divmod(left, max(len(sizes), 1))
         return _Held(
-            group=group[begin].astype(np.int64),
+            group=group[begin],
             lengths=np.diff(begin, append=len(group)),
             exposures=Exposures(
                 number, value.astype(np.int32), count.astype(np.int64), sizes[size_at]
@@ -113,16 +135,43 @@ class _Held:
         )
 
 
-def _begins(group: NDArray[np.uint32], key: NDArray[Any]) -> NDArray[np.int64] | None:
-    """Where groups begin, if these and the keys of each of them ascend."""
-    begin = [np.zeros(min(len(group), 1), dtype=np.int64)]
-    for part in slices(max(len(group) - 1, 0), longest=_TOGETHER):
-        behind = slice(part.start + 1, part.stop + 1)
-        is_next = group[behind] > group[part]
-        if not (is_next | (group[behind] == group[part]) & (key[behind] > key[part])).all():
-            return None
-        begin.append(part.start + 1 + np.flatnonzero(is_next))
-    return np.concatenate(begin)
+@dataclass(frozen=True)
+class _Tiles:
+    """The past groups of everybody, for some people at a time: release by release at first, and
+    then turned, so that those of each person lie together."""
+
+    groups: NDArray[np.int32]  # [tile, release, person in the tile]
+    people: int
+
+    @staticmethod
+    def empty(people: int, releases: int) -> _Tiles:
+        """One more person than there are has a place, for everybody that is not asked for."""
+        groups = np.empty((people // _TILE + 1, releases, _TILE), dtype=np.int32)
+        side_by_side(lambda part: groups[part].fill(-1), slices(len(groups)))
+        return _Tiles(groups, people)
+
+    def places(self, people: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where people are in each release, as if it were the first."""
+        tile = people // _TILE
+        tile *= _TILE * (self.groups.shape[1] - 1)
+        tile += people
+        return tile
+
+    def release(self, j: int) -> NDArray[np.int32]:
+        """From the first place of a release on."""
+        return self.groups.reshape(-1)[j * _TILE :]
+
+    def by_person(self) -> NDArray[np.int32]:
+        """A row for each person."""
+        rows = self.groups.reshape(-1, self.groups.shape[1])
+
+        def turn(part: slice) -> None:
+            for tile in range(part.start, part.stop):
+                here = slice(tile * _TILE, (tile + 1) * _TILE)
+                rows[here] = self.groups[tile].T.copy(order="C")
+
+        side_by_side(turn, slices(len(self.groups)))
+        return rows[: self.people]
 
 
 def _place_groups(
@@ -130,26 +179,16 @@ def _place_groups(
     release: ReleaseRecord,
     held: _Held,
     first: int,
-    place: NDArray[np.int32],
+    place: NDArray[Any],
     groups: NDArray[np.int32],
 ) -> None:
     """Write the group of everybody that is asked for; those of the release count from ``first``."""
+    from serigraph.ledger import kernels
+
     number = np.full(release.groups, -1, dtype=np.int32)
     number[held.group] = np.arange(first, first + len(held.group), dtype=np.int32)
     for person, group in read_members(layout, release):
-        for part in slices(len(person), longest=_TOGETHER):
-            groups[place[person[part]]] = number[group[part]]
-
-
-def _by_person(by_release: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The same with a row for each person; the last column, which is nobody's, is left out."""
-    groups = np.empty((by_release.shape[1] - 1, len(by_release)), dtype=np.int32)
-
-    def turn(part: slice) -> None:
-        groups[part] = by_release[:, part].T
-
-    side_by_side(turn, slices(len(groups), longest=_TOGETHER // 4))
-    return groups
+        kernels.place_members(person, group, number, place, groups)
 
 
 def recall_names(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> tuple[str, ...]:
@@ -209,11 +248,19 @@ def _number(layout: Layout, releases: tuple[ReleaseRecord, ...], person: str | i
     return number
 
 
-def _places(asked: Numbered) -> NDArray[np.int32]:
-    """For each number of the ledger its place among the people asked for, or the place after."""
-    place = np.full(asked.people, len(asked.ids), dtype=np.int32)
-    is_known = asked.number >= 0
-    place[asked.number[is_known]] = np.flatnonzero(is_known)
+def _places(asked: Numbered, tiles: _Tiles) -> NDArray[Any]:
+    """For each number of the ledger the place of the person in the tiles."""
+    kind = np.int32 if tiles.groups.size < 2**31 else np.int64
+    place: NDArray[Any] = np.empty(asked.people, dtype=kind)
+    nobody = tiles.places(np.array([tiles.people]))[0]
+    side_by_side(lambda part: place[part].fill(nobody), slices(len(place)))
+
+    def write(part: slice) -> None:
+        number = asked.number[part]
+        known = np.flatnonzero(number >= 0)
+        place[number[known]] = tiles.places(part.start + known)
+
+    side_by_side(write, slices(len(asked.ids), longest=_TOGETHER))
     return place
 
 

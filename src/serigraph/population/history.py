@@ -58,9 +58,15 @@ class History:
 
     @staticmethod
     def of_exposures(
-        groups: NDArray[np.int32], lengths: Numbers, pieces: Sequence[Exposures]
+        groups: NDArray[np.int32],
+        lengths: Numbers,
+        pieces: Sequence[Exposures],
+        room: NDArray[np.int32] | None = None,
     ) -> History:
-        """A history from what the groups held, piece by piece, in the order of the groups."""
+        """A history from what the groups held, piece by piece, in the order of the groups.
+
+        If the numbers of the pieces fill a ``room``, one after the other, they stay in it.
+        """
         value = np.concatenate([each.value for each in pieces])
         together = Exposures.of(
             np.ones(len(value), dtype=np.int64),
@@ -68,9 +74,11 @@ class History:
             np.concatenate([each.count for each in pieces]),
             np.concatenate([each.size for each in pieces]),
         )
-        exposure = np.empty(sum(len(each.number) for each in pieces), dtype=np.int32)
         first = [0, *accumulate(len(each.value) for each in pieces)]
         done = [0, *accumulate(len(each.number) for each in pieces)]
+        exposure = room
+        if exposure is None or len(exposure) != done[-1]:
+            exposure = np.empty(done[-1], dtype=np.int32)
 
         def number_through(j: int) -> None:
             number = together.number[first[j] : first[j + 1]]

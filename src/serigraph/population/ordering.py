@@ -71,12 +71,17 @@ def _pieces(length: int) -> Iterator[slice]:
     return (slice(begin, begin + _PIECE) for begin in range(0, length, _PIECE))
 
 
-def ranked(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """The different ones of some numbers, ascending, and the place of each number among them.
+def ranked(
+    numbers: NDArray[Any], places: NDArray[np.int32] | None = None
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """The different ones of some numbers, ascending, and the place of each number among them,
+    which is written to ``places`` if these are given: an array of their own, or the numbers'.
 
     >>> [array.tolist() for array in ranked(np.array([30, 10, 30, 20]))]
     [[10, 20, 30], [2, 0, 2, 1]]
     """
+    if places is None:
+        places = np.empty(len(numbers), dtype=np.int32)
     if numbers.dtype.kind in "iu" and len(numbers):
         low = numbers.min()
         spread = int(numbers.max()) - int(low)
@@ -88,7 +93,6 @@ def ranked(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
             for part in _pieces(len(numbers)):
                 is_there[(numbers[part] - low).view(unsigned)] = True
             rank_at = np.cumsum(is_there, dtype=np.int32) - np.int32(1)
-            places = np.empty(len(numbers), dtype=np.int32)
             for part in _pieces(len(numbers)):
                 places[part] = rank_at[(numbers[part] - low).view(unsigned)]
             return np.flatnonzero(is_there) + int(low), places
@@ -100,8 +104,7 @@ def ranked(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
             order = (together & np.uint64(2**for_place - 1)).astype(np.int64)
             ascending = (together >> np.uint64(for_place)).astype(np.int64)
             is_first = np.append(True, ascending[1:] != ascending[:-1])
-            places = np.empty(len(numbers), dtype=np.int32)
             places[order] = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
             return ascending[is_first] + int(low), places
-    different, rank = np.unique(numbers, return_inverse=True)
-    return different, rank.astype(np.int32)
+    different, places[:] = np.unique(numbers, return_inverse=True)
+    return different, places
