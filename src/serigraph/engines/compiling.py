@@ -58,7 +58,7 @@ def compile_last() -> None:
     # The other process begins with cutting, and goes on with what comes last here.
     kernels.list_cuts_of(f, s, order, cells)
     kernels.deal_cells(f, s, order, cells, slot)
-    kernels.write_groups(order, np.arange(2), cells, group[:1], slot, group)
+    kernels.write_groups(order, order, cells, group[:1], slot, group)
     normalised_widths(population, group, 1)
     box = np.array([[0]], dtype=np.int32), np.array([[1]], dtype=np.int32)
     verify(

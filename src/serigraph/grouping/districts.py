@@ -3,9 +3,8 @@ can be shared out to threads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,7 @@ class Districts:
     """People in the order of their districts: ``facts`` speak of places in ``people``."""
 
     facts: Facts
-    people: NDArray[np.int64]
+    people: NDArray[np.uint32]
     cells: NDArray[np.int64]
 
 
@@ -35,7 +34,7 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     value is too frequent with their siblings."""
     people = f.codes.shape[1]
     if people < 4 * DISTRICT:
-        return Districts(f, np.arange(people), whole)
+        return Districts(f, np.arange(people, dtype=np.uint32), whole)
     every = DISTRICT // SAMPLED
     cell = whole.copy()
     cell[0, kernels.END] = len(f.key[::every])
@@ -46,9 +45,11 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     s = scratch(len(f.base))
     tree = kernels.cut_down(sample, s, sampled, cell, simple, False, 0, SAMPLED)
     leaf = leaves(f.codes, tree)
-    _settle(tree, np.bincount(leaf, minlength=len(tree)))
-    order = np.argsort(leaf.astype(np.min_scalar_type(len(tree))), kind="stable")
-    arranged = _arranged(f, order)
+    parts = slices(people)
+    counts = side_by_side(lambda part: np.bincount(leaf[part], minlength=len(tree)), parts)
+    _settle(tree, np.sum(counts, axis=0))
+    start = tree[:, kernels.BEGIN] + np.cumsum(counts, axis=0) - counts
+    arranged, order = _arranged(f, leaf, parts, start)
     places = np.arange(people, dtype=np.uint32)
     fits = fitting_leaves(arranged, places, tree)
     state = kernels.merge_siblings(arranged, s, places, tree, fits)
@@ -117,38 +118,47 @@ def in_threads(
     return np.concatenate(side_by_side(lambda part: work(scratch(values), part), parts, report))
 
 
-def _arranged(f: Facts, order: NDArray[np.int64]) -> Facts:
-    """The facts of the people in another order. Keys are as random as they are in any order."""
+def _arranged(
+    f: Facts, leaf: NDArray[np.uint32], parts: Sequence[slice], start: NDArray[np.int64]
+) -> tuple[Facts, NDArray[np.uint32]]:
+    """The facts of the people in the order of their leaves, and who they are. For each part it is
+    said where its people of each leaf start. Keys are as random as they are in any order."""
     lengths = np.diff(f.held_start)
-    start, entries = f.held_start, order
-    if len(f.held) != len(order) or lengths.max() > 1:
-        places = np.flatnonzero(_taken(lengths > 0, order))  # of a few people, or of all
-        holders = order[places]
-        start = np.zeros(len(order) + 1, dtype=np.int64)
-        start[places + 1] = lengths[holders]
-        np.cumsum(start, out=start)
-        first = f.held_start[holders] - start[places]
-        entries = np.repeat(first, lengths[holders]) + np.arange(start[-1])
-    codes = np.empty_like(f.codes)
-    for column, taken in zip(f.codes, codes, strict=True):
-        _taken(column, order, taken)
-    return f._replace(
-        codes=codes,
-        held_start=start,
-        held=_taken(f.held, entries),
-        weight=f.weight if f.weight.all() else _taken(f.weight, order),
-        past=f.past[order],
-    )
-
-
-def _taken(
-    source: NDArray[Any], places: NDArray[np.int64], out: NDArray[Any] | None = None
-) -> NDArray[Any]:
-    """What is at these places, gathered in threads. (NumPy first checks all places, and needs
-    another copy for it, unless it is told to clip them.)"""
-    taken = np.empty(len(places), dtype=source.dtype) if out is None else out
+    holds_one = len(f.held) == len(leaf) and lengths.max() == 1
+    order = np.empty(len(leaf), dtype=np.uint32)
+    codes, held = np.empty_like(f.codes), np.empty_like(f.held)
     side_by_side(
-        lambda part: np.take(source, places[part], out=taken[part], mode="clip"),
-        slices(len(places)),
+        lambda j: kernels.arrange(
+            leaf,
+            parts[j].start,
+            parts[j].stop,
+            start[j],
+            f.codes,
+            f.held if holds_one else f.held[:0],
+            order,
+            codes,
+            held,
+        ),
+        range(len(parts)),
     )
-    return taken
+    held_start = f.held_start
+    if not holds_one:
+        places = np.flatnonzero((lengths > 0)[order])  # of a few people, or of all
+        holders = order[places]
+        held_start = np.zeros(len(order) + 1, dtype=np.int64)
+        held_start[places + 1] = lengths[holders]
+        np.cumsum(held_start, out=held_start)
+        first = f.held_start[holders] - held_start[places]
+        np.take(
+            f.held, np.repeat(first, lengths[holders]) + np.arange(len(held)), out=held, mode="clip"
+        )
+    return (
+        f._replace(
+            codes=codes,
+            held_start=held_start,
+            held=held,
+            weight=f.weight if f.weight.all() else f.weight[order],
+            past=f.past[order],
+        ),
+        order,
+    )

@@ -284,7 +284,7 @@ def _numbered(formed: _Formed, drawn: Districts, *, has_boxes: bool) -> Grouping
     )
 
 
-_PlainGroups = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint32]]
+_PlainGroups = tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint32]]
 
 
 def _plain_groups(

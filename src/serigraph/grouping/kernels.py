@@ -39,6 +39,7 @@ GROUPS_TO_DEAL = 8  # in a cell at the least, where more than the values' shares
 PATIENCE = 64  # groups in a cell, before they are made larger because of histories
 NEIGHBOURHOOD = 32  # groups that are merged and cut anew, bottom-up
 FALLING = 1024  # people that look for their district at the same time
+ARRANGED = 1 << 16  # people that are put in order at the same time
 EXCHANGES = 400  # tried for somebody that fits nowhere
 THOROUGH = 2048  # cells up to this size are checked against every member's history
 WASTEFUL = 1.5  # a cut that leaves room for fewer groups than before seems so much wider
@@ -1170,6 +1171,29 @@ def find_leaves(codes, tree, begin, end, leaf):
 
 
 @kernel
+def arrange(leaf, begin, end, start, codes, held, people, arranged_codes, arranged_held):
+    """Put people in the order of their leaves, those from ``begin`` to ``end``: the next one of a
+    leaf has the place ``start[leaf]``. Writes who is at each place, the codes, and the values held,
+    if everybody holds one.
+
+    Column by column for so many at a time that those of a leaf share a line of the cache.
+    """
+    place = np.empty(ARRANGED, dtype=np.uint32)
+    for first in range(begin, end, ARRANGED):
+        last = min(first + ARRANGED, end)
+        for i in range(first, last):
+            at = start[leaf[i]]
+            start[leaf[i]] = at + 1
+            place[i - first] = at
+            people[at] = i
+        for e in range(codes.shape[0]):
+            for i in range(first, last):
+                arranged_codes[e, place[i - first]] = codes[e, i]
+        for i in range(first, last if len(held) > 0 else first):
+            arranged_held[place[i - first]] = held[i]
+
+
+@kernel
 def check_leaves(f, s, order, tree, begin, end, fits):
     """Write for each of these rows of a tree that is a leaf whether the values' shares allow it."""
     for row in range(begin, end):
@@ -1199,15 +1223,18 @@ def merge_siblings(f, s, order, tree, fits):
         else:
             end[row] = end[right]
             if resolved[row + 1] and resolved[right]:
+                if coarse:
+                    resolved[row] = True
+                    continue
                 _, touched = tally(f, s, order, a, b)
                 least = group_size(f, s, touched)
                 clear(s, touched)
                 middle = tree[right, BEGIN]
-                may_part = coarse or (
+                may_part = (
                     people_in(f, order, a, middle) >= least
                     and people_in(f, order, middle, b) >= least
                 )
-                if coarse or touched == 0 or (may_part and b - a >= NEIGHBOURHOOD * least):
+                if touched == 0 or (may_part and b - a >= NEIGHBOURHOOD * least):
                     resolved[row] = True
                     continue
         if coarse and right == 0:
