@@ -24,10 +24,19 @@ def kernel(function: _Function) -> _Function:
     return cast(_Function, numba.njit(**_OPTIONS)(function))
 
 
-def inner(function: _Function) -> _Function:
-    """Compile a function that only kernels call.
+_INNER = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
-    A way in from Python would take much of the time, the more so the more arrays it is given.
+
+def inner(function: _Function) -> _Function:
+    """Compile a function that only kernels call, and that makes and returns no array.
+
+    A way in from Python would take much of the time to compile, the more so the more arrays it is
+    given. Nor are the arrays counted that it borrows: for a tuple of twenty of them that takes
+    longer than many a call.
     """
-    options = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast(_Function, numba.njit(**options)(function))
+    return cast(_Function, numba.njit(**_INNER, _nrt=False)(function))
+
+
+def making(function: _Function) -> _Function:
+    """The same for a function that makes arrays, or returns them."""
+    return cast(_Function, numba.njit(**_INNER, _nrt=True)(function))

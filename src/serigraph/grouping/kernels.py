@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.compiled import inner, kernel
+from serigraph.compiled import inner, kernel, making
 
 BEGIN, END, STATE, GROUPS, RIGHT, COLUMN, BOX = 0, 1, 2, 3, 4, 5, 6
 UNKNOWN = -1
@@ -162,7 +162,7 @@ def clear(s, touched):
         s.holders[s.touched[t]] = 0
 
 
-@inner
+@making
 def spans_of(f):
     """Room for ``find_past``."""
     return np.empty((3, f.past.shape[1]), dtype=np.int64)
@@ -242,7 +242,7 @@ def is_too_small(f, people, a, b, size):
     return False
 
 
-@inner
+@making
 def find_needs(f, s, people, a, b, touched):
     """Write the largest target of each value among the people of a cell, each by its own past."""
     if f.past.shape[1] > 0 and touched > 0:
@@ -319,7 +319,7 @@ def size_needed(f, s, touched):
     return need
 
 
-@inner
+@making
 def deal(f, s, people, a, b, present, touched, size, slot):
     """Spread a cell over groups of about ``size`` so that every member is bounded.
 
@@ -409,7 +409,7 @@ def deal(f, s, people, a, b, present, touched, size, slot):
     return groups
 
 
-@inner
+@making
 def find_allowed(f, s, who, touched, size, cap):
     """How many of each value a group of this size may hold, as far as each person goes: [person,
     value touched], or nothing if nobody has a past."""
@@ -502,7 +502,7 @@ def exchange(d, i, placed, number):
     return False
 
 
-@inner
+@making
 def board_of(f, people, a, b, m):
     """A board for m of the people of a cell, taken evenly: each column's order, sorted once.
 
@@ -861,7 +861,7 @@ def part(f, order, a, b, column, code, target):
     return left
 
 
-@inner
+@making
 def round_down(f, people, left, column, size):
     """Move the last of the left side over to the right until it is a whole number of groups.
 
@@ -923,7 +923,7 @@ def weigh_cut(f, s, order, a, b, column, code, size, is_blind):
     return is_valid and need_right <= right * (1.0 + SLACK), need_left + need_right
 
 
-@inner
+@making
 def cut_large(f, s, order, box, a, b, size, is_crowded, squared, is_blind, found_cut):
     """Cut a cell that is too large for a board of all of its people, by a sample of them.
 
@@ -993,7 +993,7 @@ def box_state(f, s, people, a, b):
     return VALID if is_group(f, s, people, a, b) else FAILED
 
 
-@inner
+@making
 def with_room(rows, used):
     """The rows, with room for one more at least."""
     if used < len(rows):
@@ -1011,7 +1011,7 @@ def copy_row(target, i, source, k):
         target[i, column] = source[k, column]
 
 
-@inner
+@making
 def push_halves(f, stack, top, tree, row, middle, column, code):
     """Put both halves of a cell on the stack, the left one on top; returns the stack.
 
