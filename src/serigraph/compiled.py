@@ -24,7 +24,7 @@ def kernel(function: _Function) -> _Function:
     return cast(_Function, numba.njit(**_OPTIONS)(function))
 
 
-_INNER = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INNER: dict[str, Any] = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def inner(function: _Function) -> _Function:
@@ -34,9 +34,9 @@ def inner(function: _Function) -> _Function:
     given. Nor are the arrays counted that it borrows: for a tuple of twenty of them that takes
     longer than many a call.
     """
-    return cast(_Function, numba.njit(**_INNER, _nrt=False)(function))
+    return cast(_Function, numba.njit(**(_INNER | {"_nrt": False}))(function))
 
 
 def making(function: _Function) -> _Function:
     """The same for a function that makes arrays, or returns them."""
-    return cast(_Function, numba.njit(**_INNER, _nrt=True)(function))
+    return cast(_Function, numba.njit(**(_INNER | {"_nrt": True}))(function))

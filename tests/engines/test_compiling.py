@@ -1,4 +1,4 @@
-"""A second process compiles what a release needs last, and a release needs just that."""
+"""Two processes compile what a release needs, and a release needs just that."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from grouping.releases import generated, plan
 from serigraph.engines import make_release
-from serigraph.engines.compiling import compile_ahead, compile_last
+from serigraph.engines.compiling import compile_ahead, compile_first, compile_last
 from serigraph.engines.plan import Form
 from serigraph.grouping import kernels as grouping
 from serigraph.population import History
@@ -19,27 +19,30 @@ from serigraph.randomness import SeededRandomness
 from serigraph.recoding import kernels as recoding
 from serigraph.verification import kernels as verification
 
-LAST: list[Any] = [
-    grouping.check_leaves,
-    grouping.write_groups,
-    verification.compose,
-    grouping.deal_cells,
-    grouping.merge_neighbours,
-    grouping.merge_siblings,
+KERNELS: list[Any] = [
     grouping.find_leaves,
-    verification.survey_members,
-    verification.overlapping,
+    grouping.arrange,
+    grouping.check_leaves,
+    grouping.merge_districts,
+    grouping.cut_down,
+    grouping.deal_cells,
+    grouping.write_groups,
     recoding.extend,
+    verification.compose,
+    verification.survey_members,
+    verification.first_overlap,
+    verification.survey_exposures,
 ]
 
 
 @pytest.mark.parametrize("form", ["bucketised", "generalised"])
 def test_a_release_uses_what_was_compiled_ahead(form: Form) -> None:
+    compile_first()
     compile_last()
-    ahead = [set(kernel.signatures) for kernel in LAST]
+    ahead = [set(kernel.signatures) for kernel in KERNELS]
     population = generated("uniform", "frequent", 17_000, np.random.default_rng(1))
     make_release(population, History.none(17_000), plan(form, "top-down"), SeededRandomness(1))
-    assert [set(kernel.signatures) for kernel in LAST] == ahead
+    assert [set(kernel.signatures) for kernel in KERNELS] == ahead
     assert all(ahead)
 
 

@@ -266,12 +266,13 @@ def test_an_uncovered_person_is_refused(group: list[int]) -> None:
         st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 3), st.integers(0, 3)),
         min_size=1,
         max_size=8,
-    )
+    ),
+    st.integers(1, 8),
 )
 def test_overlaps_are_found_as_by_trying_all_pairs(
-    boxes: list[tuple[int, int, int, int]],
+    boxes: list[tuple[int, int, int, int]], few: int
 ) -> None:
-    from serigraph.verification.kernels import overlapping
+    from serigraph.verification.regions import overlapping
 
     low = np.array([[x, y] for x, y, _, _ in boxes], dtype=np.int32)
     high = np.array([[x + w, y + h] for x, y, w, h in boxes], dtype=np.int32)
@@ -280,8 +281,22 @@ def test_overlaps_are_found_as_by_trying_all_pairs(
         return bool((low[i] <= high[k]).all() and (low[k] <= high[i]).all())
 
     pairs = {(i, k) for i in range(len(boxes)) for k in range(i) if overlap(i, k)}
-    first, second = (int(each) for each in overlapping(low, high))
+    first, second = (int(each) for each in overlapping(low, high, few))
     if pairs:
         assert (max(first, second), min(first, second)) in pairs
     else:
         assert (first, second) == (-1, -1)
+
+
+def test_one_overlap_among_many_regions_is_found() -> None:
+    from serigraph.verification.regions import overlapping
+
+    corner = np.stack(np.meshgrid(*[3 * np.arange(12)] * 3), axis=-1).reshape(-1, 3)
+    low = np.random.default_rng(1).permutation(corner).astype(np.int32)
+    high = low + 2
+    assert overlapping(low, high) == (-1, -1)
+    high[700, 1] += 1
+    first, second = overlapping(low, high)
+    assert 700 in (first, second)
+    assert (low[first] <= high[second]).all()
+    assert (low[second] <= high[first]).all()

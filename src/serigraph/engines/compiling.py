@@ -1,78 +1,137 @@
-"""Kernels are compiled by the first release on a machine; a second process takes a part of it."""
+"""Kernels are compiled by the first release on a machine, in two processes: each begins with what
+the other will need last, and finds in the cache what the other has compiled by then."""
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from serigraph.grouping import Demand, kernels, whole_box, whole_cell
 from serigraph.grouping.districts import fitting_leaves, leaves
+from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import facts, scratch
 from serigraph.population import Domain, History, Population, ProtectedValue
 from serigraph.privacy.targets import TargetRule
+from serigraph.progress import Progress, silently
 from serigraph.recoding import normalised_widths
 from serigraph.verification import Proposal, verify
+from serigraph.verification import kernels as verifying
 
 
-def compile_ahead() -> subprocess.Popen[bytes] | None:
-    """Let another process begin with the kernels that a release needs last, if none is compiled
-    yet: it puts them where this one will look for them."""
+def compile_ahead(progress: Progress = silently) -> subprocess.Popen[bytes] | None:
+    """If nothing is compiled yet, compile what a release needs first, and let another process
+    begin with what it needs last."""
     compiled = Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbi")
     if os.cpu_count() == 1 or any(compiled):
         return None
-    return subprocess.Popen(
+    progress("compiling")
+    process = subprocess.Popen(
         [sys.executable, "-m", "serigraph.engines.compiling"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+    # Compiling makes millions of objects that stay: to look for others among them takes long.
+    gc.disable()
+    try:
+        compile_first()
+    finally:
+        gc.enable()
+    return process
+
+
+@dataclass(frozen=True)
+class _Two:
+    """Two people, one of whom holds a value, as kernels are given them in any release."""
+
+    population: Population
+    facts: Facts
+    scratch: Scratch
+    order: NDArray[np.uint32]
+    cells: NDArray[np.int64]
+
+    @staticmethod
+    def people() -> _Two:
+        population = Population(
+            ids=pl.Series([1, 2]),
+            present=np.ones(2, dtype=np.bool_),
+            domains=(Domain("column", "numeric", pl.Series([0, 1])),),
+            codes=np.array([[0, 1]], dtype=np.int32),
+            protected=(ProtectedValue("value", Fraction(1, 2)),),
+            held_start=np.array([0, 1, 1]),
+            held=np.zeros(1, dtype=np.int32),
+            values=pl.Series([["value"], ["other"]]),
+            digest="",
+        )
+        demand = Demand(rules=(TargetRule((), (), 1.0),), minimum_size=1, interleave=True)
+        weight, keys = np.ones(2, dtype=np.uint8), np.arange(2, dtype=np.uint64)
+        return _Two(
+            population,
+            facts(population, History.none(2), demand, weight, keys),
+            scratch(1),
+            np.arange(2, dtype=np.uint32),
+            whole_cell(2, whole_box(population.domains)),
+        )
+
+
+def compile_first() -> None:
+    """Draw districts of two people, and cut them. What takes long comes last: the other process
+    has compiled a good part of it by then."""
+    two = _Two.people()
+    f, s, order, cells = two.facts, two.scratch, two.order, two.cells
+    leaf = leaves(f.codes, cells)
+    start = np.zeros(1, dtype=np.int64)
+    kernels.arrange(leaf, 0, 2, start, f.codes, f.held[:0], order, f.codes.copy(), f.held.copy())
+    kernels.merge_districts(f, s, order, cells, fitting_leaves(f, order, cells))
+    kernels.cut_down(f, s, order, cells, True, False, 0, 1)
 
 
 def compile_last() -> None:
-    """Form a group of two people and verify it, with the same kernels as any release."""
-    population = Population(
-        ids=pl.Series([1, 2]),
-        present=np.ones(2, dtype=np.bool_),
-        domains=(Domain("column", "numeric", pl.Series([0, 1])),),
-        codes=np.array([[0, 1]], dtype=np.int32),
-        protected=(ProtectedValue("value", Fraction(1, 2)),),
-        held_start=np.array([0, 1, 1]),
-        held=np.zeros(1, dtype=np.int32),
-        values=pl.Series([["value"], ["other"]]),
-        digest="",
-    )
-    history = History.none(2)
-    demand = Demand(rules=(TargetRule((), (), 1.0),), minimum_size=1, interleave=True)
-    weight = np.ones(2, dtype=np.uint8)
-    f = facts(population, history, demand, weight, np.arange(2, dtype=np.uint64))
-    s = scratch(1)
-    order, slot = np.arange(2, dtype=np.uint32), np.zeros(2, dtype=np.uint32)
-    group = np.zeros(2, dtype=np.int64)
-    cells = whole_cell(2, whole_box(population.domains))
-    # The other process begins with cutting, and goes on with what comes last here.
+    """Deal two people to groups, verify these, and survey what they say."""
+    two = _Two.people()
+    f, s, order, cells = two.facts, two.scratch, two.order, two.cells
+    slot, group = np.zeros(2, dtype=np.uint32), np.zeros(2, dtype=np.int64)
     kernels.list_cuts_of(f, s, order, cells)
-    kernels.deal_cells(f, s, order, cells, slot)
+    kernels.deal_cells(f, s, order, cells, True, True, slot)
     kernels.write_groups(order, order, cells, group[:1], slot, group)
-    normalised_widths(population, group, 1)
     box = np.array([[0]], dtype=np.int32), np.array([[1]], dtype=np.int32)
     verify(
-        population,
-        history,
+        two.population,
+        History.none(2),
         Proposal(group, *box),
         presence_known=False,
         minimum_size=1,
         where="nowhere",
     )
-    kernels.merge_neighbours(f, s, order, cells, True, True, slot)
-    kernels.merge_siblings(f, s, order, cells, fitting_leaves(f, order, cells))
-    leaves(population.codes, cells)
+    normalised_widths(two.population, group, 1)
+    _survey()
+
+
+def _survey() -> None:
+    """Follow one person through one release."""
+    number, numbers = np.zeros(1, dtype=np.int64), np.zeros((1, 2), dtype=np.int64)
+    share = np.ones(1)
+    verifying.survey_exposures(
+        np.zeros((1, 1), dtype=np.int32),
+        np.arange(2),
+        np.zeros(1, dtype=np.int32),
+        share,
+        share,
+        False,
+        *(number, share.copy(), numbers, numbers, number, numbers),
+        *(share.copy(), number, number),
+    )
 
 
 if __name__ == "__main__":
+    gc.disable()
     compile_last()

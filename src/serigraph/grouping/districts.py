@@ -52,7 +52,7 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     arranged, order = _arranged(f, leaf, parts, start)
     places = np.arange(people, dtype=np.uint32)
     fits = fitting_leaves(arranged, places, tree)
-    state = kernels.merge_siblings(arranged, s, places, tree, fits)
+    state = kernels.merge_districts(arranged, s, places, tree, fits)
     cells = tree[state >= 0].copy()
     cells = cells[cells[:, kernels.END] > cells[:, kernels.BEGIN]]
     return Districts(arranged, order, cells)

@@ -153,7 +153,7 @@ class _Cutting:
         """Cut one cell without looking at values, and merge what it fell into until it is valid."""
         f, size = self.f, _least_size(self.f)
         tree = kernels.cut_down(f, s, self.order, cells, self.simple, squared, 0, size)
-        state = kernels.merge_siblings(f, s, self.order, tree, np.empty(0, dtype=np.bool_))
+        state = kernels.merge_siblings(f, s, self.order, tree)
         leaf = (tree[:, kernels.RIGHT] == 0) & (state == kernels.PLAIN)
         tree[:, kernels.STATE] = state
         kept = state >= 0
@@ -233,15 +233,12 @@ def _interleaved(drawn: Districts, method: Method, simple: bool, report: Report)
 
     def district(s: Scratch, cell: NDArray[np.int64]) -> NDArray[np.int64]:
         cells = _leaves(kernels.cut_down(f, s, order, cell, simple, False, 0, blind_size))
-        kernels.deal_cells(f, s, order, cells, slot)
-        return merged(s, cells, False)
-
-    def merged(s: Scratch, cells: NDArray[np.int64], last_resort: bool) -> NDArray[np.int64]:
-        cells = cells[np.argsort(cells[:, kernels.BEGIN])]
-        return np.asarray(kernels.merge_neighbours(f, s, order, cells, simple, last_resort, slot))
+        return np.asarray(kernels.deal_cells(f, s, order, cells, simple, False, slot))
 
     s = scratch(len(f.base))
-    cells = merged(s, in_threads(drawn.cells, len(f.base), dealt, report), True)
+    cells = in_threads(drawn.cells, len(f.base), dealt, report)
+    cells = cells[np.argsort(cells[:, kernels.BEGIN])]
+    cells = np.asarray(kernels.deal_cells(f, s, order, cells, simple, True, slot))
     failed = cells[cells[:, kernels.STATE] == kernels.FAILED]
     if len(failed):
         boxes = _Cutting(f._replace(interleave=False), order, simple=f.past.shape[1] == 0)

@@ -1202,15 +1202,37 @@ def check_leaves(f, s, order, tree, begin, end, fits):
 
 
 @kernel
-def merge_siblings(f, s, order, tree, fits):
+def merge_districts(f, s, order, tree, fits):
+    """Merge leaves into which the values do not fit bottom-up along a tree until they do, by the
+    values' shares alone; states of the rows that remain, -1 for the others."""
+    rows = len(tree)
+    state = np.full(rows, -1, dtype=np.int64)
+    resolved = np.zeros(rows, dtype=np.bool_)
+    end = np.empty(rows, dtype=np.int64)
+    for row in range(rows - 1, -1, -1):
+        right = tree[row, RIGHT]
+        end[row] = end[right] if right > 0 else row + 1
+        is_valid = fits[row]
+        if right > 0:
+            if resolved[row + 1] and resolved[right]:
+                resolved[row] = True
+                continue
+            is_valid = has_counts(f, s, order, tree[row, BEGIN], tree[row, END])
+        if is_valid or row == 0:
+            for below in range(row, end[row]):
+                state[below] = -1
+            state[row] = VALID if is_valid else FAILED
+            resolved[row] = is_valid
+    return state
+
+
+@kernel
+def merge_siblings(f, s, order, tree):
     """Merge cells bottom-up along a tree until they are valid; states of the rows that remain.
 
     A row that is part of a merged one, or that has been cut further, gets -1. Valid neighbours are
     merged as well until they are a neighbourhood, which is then cut anew with the values in sight.
-    Where it is said which leaves fit, the values' shares decide alone, and nothing is merged that
-    need not be.
     """
-    coarse = len(fits) > 0
     rows = len(tree)
     state = np.full(rows, -1, dtype=np.int64)
     resolved = np.zeros(rows, dtype=np.bool_)
@@ -1223,9 +1245,6 @@ def merge_siblings(f, s, order, tree, fits):
         else:
             end[row] = end[right]
             if resolved[row + 1] and resolved[right]:
-                if coarse:
-                    resolved[row] = True
-                    continue
                 _, touched = tally(f, s, order, a, b)
                 least = group_size(f, s, touched)
                 clear(s, touched)
@@ -1237,12 +1256,7 @@ def merge_siblings(f, s, order, tree, fits):
                 if touched == 0 or (may_part and b - a >= NEIGHBOURHOOD * least):
                     resolved[row] = True
                     continue
-        if coarse and right == 0:
-            now = VALID if fits[row] else FAILED
-        elif coarse:
-            now = VALID if has_counts(f, s, order, a, b) else FAILED
-        else:
-            now = box_state(f, s, order, a, b)
+        now = box_state(f, s, order, a, b)
         if now == FAILED and may_part:
             resolved[row] = True
             continue
@@ -1278,20 +1292,11 @@ def deal_cell(f, s, people, a, b, last_resort, slot):
 
 
 @kernel
-def deal_cells(f, s, order, cells, slot):
-    """Deal every cell for itself: ``slot`` becomes the group within the cell of each place of the
-    order. Writes the states of the cells and the numbers of their groups."""
-    no = len(cells) < 0  # no literal: it would be a type of its own
-    for i in range(len(cells)):
-        state, groups = deal_cell(f, s, order, cells[i, BEGIN], cells[i, END], no, slot)
-        cells[i, STATE], cells[i, GROUPS] = state, groups
-
-
-@kernel
-def merge_neighbours(f, s, order, cells, simple, last_resort, slot):
-    """Merge cells that could not be dealt with a neighbour in the order until they can be."""
+def deal_cells(f, s, order, cells, simple, last_resort, slot):
+    """Deal every cell that was not dealt yet: ``slot`` becomes the group within the cell of each
+    place of the order. Cells that cannot be dealt are merged with a neighbour in the order until
+    they can be. Returns the cells, with their states and the numbers of their groups."""
     kept = np.empty_like(cells)
-    no = len(cells) < 0  # no literal: it would be a type of its own
     top = 0
     i = 0
     while i < len(cells):
@@ -1299,20 +1304,30 @@ def merge_neighbours(f, s, order, cells, simple, last_resort, slot):
         a, b = cells[i, BEGIN], cells[i, END]
         state, groups = cells[i, STATE], cells[i, GROUPS]
         i += 1
-        while state == FAILED and (top > 0 or i < len(cells)) and (simple or b - a < 4 * THOROUGH):
-            wanted = b - a + (b - a) // 4 + 1
-            while b - a < wanted and (top > 0 or i < len(cells)):
-                before = kept[top - 1, END] - kept[top - 1, BEGIN] if top > 0 else len(order) + 1
-                after = cells[i, END] - cells[i, BEGIN] if i < len(cells) else len(order) + 1
-                if before <= after:
-                    top -= 1
-                    a = kept[top, BEGIN]
-                else:
-                    b = cells[i, END]
-                    i += 1
-            state, groups = deal_cell(f, s, order, a, b, no, slot)
-        if state == FAILED and last_resort:
-            state, groups = deal_cell(f, s, order, a, b, last_resort, slot)
+        is_last = len(cells) < 0  # no literal: it would be a type of its own
+        while True:
+            # Dealt in one place of the code alone, since to compile it takes long.
+            if state == UNKNOWN:
+                state, groups = deal_cell(f, s, order, a, b, is_last, slot)
+            if state != FAILED or is_last:
+                break
+            if (top > 0 or i < len(cells)) and (simple or b - a < 4 * THOROUGH):
+                wanted = b - a + (b - a) // 4 + 1
+                while b - a < wanted and (top > 0 or i < len(cells)):
+                    no_cell = len(order) + 1
+                    before = kept[top - 1, END] - kept[top - 1, BEGIN] if top > 0 else no_cell
+                    after = cells[i, END] - cells[i, BEGIN] if i < len(cells) else no_cell
+                    if before <= after:
+                        top -= 1
+                        a = kept[top, BEGIN]
+                    else:
+                        b = cells[i, END]
+                        i += 1
+            elif last_resort:
+                is_last = last_resort
+            else:
+                break
+            state = np.int64(UNKNOWN)
         kept[top, BEGIN], kept[top, END] = a, b
         kept[top, STATE], kept[top, GROUPS] = state, groups
         top += 1

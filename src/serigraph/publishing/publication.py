@@ -88,7 +88,7 @@ def publish(
             spark_settings=spark_settings or {},
             partition_people=partition_people,
         )
-    compile_ahead()
+    compile_ahead(progress)
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     chance = randomness or SystemRandomness()
     with opened.writing(wait) as writer, ThreadPoolExecutor(1) as meanwhile:

@@ -16,7 +16,7 @@ def extents(
     """The smallest and the largest code of each group in each column: [group, column]."""
 
     def extent(columns: slice) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        several = codes[columns]
+        several = np.ascontiguousarray(codes[columns])
         low = np.full((groups, len(several)), np.iinfo(np.int32).max, dtype=np.int32)
         high = np.full((groups, len(several)), -1, dtype=np.int32)
         kernels.extend(several, group, low, high)

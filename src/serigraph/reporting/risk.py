@@ -122,13 +122,14 @@ def _risk(
     )
     size, groups = np.unique(made.proof.size[np.unique(made.proof.value_group)], return_counts=True)
     return PieceRisk(
+        # On a new machine, a second process compiles the survey while queries are asked here.
+        query_error=_query_error(made.population, made.proof, form),
         largest=made.proof.largest,
         alone=_alone(made.proof, is_presence_known),
         over_series=survey(evidence, as_promised(evidence)).after[-1],
         sampled=len(evidence.ids),
         people=len(made.proof.ids),
         sizes=tuple(zip(size.tolist(), groups.tolist(), strict=True)),
-        query_error=_query_error(made.population, made.proof, form),
         protected=protected,
         holders=tuple(np.bincount(made.population.held, minlength=len(protected)).tolist()),
     )

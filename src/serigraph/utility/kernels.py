@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from serigraph.compiled import kernel
+from serigraph.compiled import inner, kernel
 
 
-@kernel
+@inner
 def move_window(held, owner, count, start, window, first, last):
     """Let ``held`` count what each owner has of the values first..last; it had the window's."""
     for e in range(start[window[0]], start[min(first, window[1] + 1)]):
@@ -24,7 +24,7 @@ def move_window(held, owner, count, start, window, first, last):
     window[0], window[1] = first, last
 
 
-@kernel
+@inner
 def mark_inside(codes, column, low, high, inside):
     """Say of each person whether its codes lie in a query's ranges."""
     inside[:] = 1

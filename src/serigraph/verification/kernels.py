@@ -13,7 +13,6 @@ from serigraph.compiled import inner, kernel
 # A product of at most k factors (1 - c/n) carries a relative error below 3 k 2^-53: under 1e-12 for
 # thousands of releases.
 MARGIN = 1e-9
-_NUMBER = 2**32 - 1  # the lower half of a word
 
 WORDS, WIDTH = np.uint64(4), np.uint64(64)  # of the bits in a sketch
 UNITS = 2.0**40
@@ -212,49 +211,17 @@ def survey_members(
 
 
 @kernel
-def overlapping(low, high):
-    """Two boxes that overlap, or (-1, -1). Looks for planes that part the boxes, repeatedly."""
-    boxes, columns = low.shape
-    order = np.arange(boxes)
-    # A lower end and the number of its box in one word: to sort these compiles in half of the time
-    # of an argsort.
-    word = np.empty(boxes, dtype=np.int64)
-    stack = [(np.int64(0), np.int64(boxes))]
-    while len(stack) > 0:
-        a, b = stack.pop()
-        n = b - a
-        if n < 2:
-            continue
-        best = 0
-        best_order = word[:n]
-        for d in range(columns):
-            for i in range(n):
-                word[i] = np.int64(low[order[a + i], d]) << 32 | order[a + i]
-            mine = np.sort(word[:n])
-            reach = high[mine[0] & _NUMBER, d]
-            for i in range(1, n):
-                box = mine[i] & _NUMBER
-                if low[box, d] > reach and (best == 0 or abs(2 * i - n) < abs(2 * best - n)):
-                    best = i
-                    best_order = mine
-                reach = max(reach, high[box, d])
-            if best > 0 and abs(2 * best - n) * 4 <= n:
-                break
-        if best > 0:
-            for i in range(n):
-                order[a + i] = best_order[i] & _NUMBER
-            stack.append((a, a + best))
-            stack.append((a + best, b))
-            continue
-        for i in range(a, b):
-            for k in range(i + 1, b):
-                apart = False
-                for d in range(columns):
-                    if high[order[i], d] < low[order[k], d] or high[order[k], d] < low[order[i], d]:
-                        apart = True
-                        break
-                if not apart:
-                    return order[i], order[k]
+def first_overlap(low, high, boxes):
+    """The first two of these boxes that overlap, or (-1, -1): each is compared with each."""
+    for i in range(len(boxes)):
+        for k in range(i + 1, len(boxes)):
+            apart = False
+            for d in range(low.shape[1]):
+                if high[boxes[i], d] < low[boxes[k], d] or high[boxes[k], d] < low[boxes[i], d]:
+                    apart = True
+                    break
+            if not apart:
+                return boxes[i], boxes[k]
     return np.int64(-1), np.int64(-1)
 
 

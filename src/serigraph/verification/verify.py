@@ -21,6 +21,7 @@ from serigraph.privacy.ratios import minimum_ratio, smallest_size
 from serigraph.records import Exposure
 from serigraph.threads import side_by_side, slices, threads
 from serigraph.verification import kernels
+from serigraph.verification.regions import overlapping
 
 _HALF = 32  # bits of a word
 _DECIDED_TOGETHER = 1 << 14  # pairs, so that what is made of them stays in a processor's cache
@@ -330,6 +331,6 @@ def _check_regions(population: Population, proposal: Proposal, where: str) -> No
 
     if not all(side_by_side(is_inside, range(len(population.codes)))):
         raise ImpossibleState("a person lies outside of the region of its group", where=where)
-    first, second = kernels.overlapping(proposal.low, proposal.high)
+    first, second = overlapping(proposal.low, proposal.high)
     if first >= 0:
         raise ImpossibleState(f"the regions of groups {first} and {second} overlap", where=where)

@@ -50,7 +50,7 @@ from serigraph.progress import Progress
 from serigraph.randomness import SystemRandomness
 from serigraph.tables.digests import digest_of
 from serigraph.tables.people import column_name
-from serigraph.verification.kernels import overlapping
+from serigraph.verification.regions import overlapping
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,0 +1,63 @@
+"""Whether regions overlap: whoever lies in two of them would not find its group."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serigraph.verification import kernels
+
+_FEW = 128  # boxes that are compared with each other; more of them are parted first
+_HALF = 32  # bits of a word
+_NUMBER = 2**_HALF - 1
+
+
+def overlapping(
+    low: NDArray[np.int32], high: NDArray[np.int32], few: int = _FEW
+) -> tuple[int, int]:
+    """Two boxes that overlap, or (-1, -1): looks for planes that part the boxes, repeatedly.
+
+    >>> low, high = np.array([[0, 0], [2, 0], [0, 3]]), np.array([[1, 2], [3, 3], [2, 4]])
+    >>> overlapping(low.astype(np.int32), high.astype(np.int32))
+    (1, 2)
+    """
+    columns = [(each.astype(np.int64), high.T[d].copy()) for d, each in enumerate(low.T)]
+    stack = [np.arange(len(low))]
+    while stack:
+        boxes = stack.pop()
+        parts = _parted(boxes, columns) if len(boxes) > few else []
+        if parts:
+            stack += parts
+            continue
+        first, second = kernels.first_overlap(low, high, boxes)
+        if first >= 0:
+            return int(first), int(second)
+    return -1, -1
+
+
+def _parted(
+    boxes: NDArray[np.int64], columns: list[tuple[NDArray[np.int64], NDArray[np.int32]]]
+) -> list[NDArray[np.int64]]:
+    """The boxes on both sides of a plane, as evenly as some plane parts them; none, if none does.
+
+    The first plane is taken that leaves a good part of the boxes on either side.
+    """
+    parts: list[NDArray[np.int64]] = []
+    best = len(boxes)
+    for low, high in columns:
+        # A lower end and the number of its box in one word.
+        word = low[boxes] << _HALF | boxes
+        word.sort()
+        in_order = word & _NUMBER
+        reach = np.maximum.accumulate(high[in_order])
+        cuts = 1 + np.flatnonzero(word[1:] >> _HALF > reach[:-1])
+        if not len(cuts):
+            continue
+        uneven = np.abs(2 * cuts - len(boxes))
+        middle = int(uneven.argmin())
+        if uneven[middle] < best:
+            best = int(uneven[middle])
+            parts = [in_order[: cuts[middle]], in_order[cuts[middle] :]]
+        if 4 * best <= len(boxes):
+            break
+    return parts
