@@ -27,7 +27,8 @@ def move_window(held, owner, count, start, window, first, last):
 @inner
 def mark_inside(codes, column, low, high, inside):
     """Say of each person whether its codes lie in a query's ranges."""
-    inside[:] = 1
+    for i in range(len(inside)):
+        inside[i] = 1
     for k in range(len(column)):
         of_column = codes[column[k]]
         a, b = low[k], high[k]
@@ -41,7 +42,8 @@ def count_people(person, count, start, codes, column, low, high, first, last):
     counts = np.zeros(len(first), dtype=np.int64)
     held = np.zeros(codes.shape[1], dtype=np.int32)
     inside = np.zeros(codes.shape[1], dtype=np.uint8)
-    window = np.array([0, -1])
+    window = np.zeros(2, dtype=np.int64)
+    window[1] = -1
     for q in range(len(first)):
         move_window(held, person, count, start, window, first[q], last[q])
         mark_inside(codes, column[q], low[q], high[q], inside)
@@ -54,18 +56,18 @@ def count_people(person, count, start, codes, column, low, high, first, last):
 
 @kernel
 def estimate_from_regions(
-    group, count, start, region_low, region_high, column, low, high, first, last
+    group, count, start, region_low, region_high, per_code, column, low, high, first, last
 ):
     """What each query would count if the people of a group were spread evenly over its region.
 
-    Regions are [column, group].
+    Regions are [column, group], and so is the share of a region that each of its codes has.
     """
     groups = region_low.shape[1]
     estimates = np.zeros(len(first))
     held = np.zeros(groups, dtype=np.int32)
     share = np.zeros(groups)
-    per_code = 1.0 / (region_high - region_low + 1)
-    window = np.array([0, -1])
+    window = np.zeros(2, dtype=np.int64)
+    window[1] = -1
     for q in range(len(first)):
         move_window(held, group, count, start, window, first[q], last[q])
         for g in range(groups):
@@ -77,7 +79,10 @@ def estimate_from_regions(
             for g in range(groups):
                 common = min(highs[g], b) - max(lows[g], a) + 1
                 share[g] *= max(common, 0) * scale[g]
-        estimates[q] = share.sum()
+        total = 0.0
+        for g in range(groups):
+            total += share[g]
+        estimates[q] = total
     return estimates
 
 
@@ -90,7 +95,8 @@ def estimate_from_members(
     held = np.zeros(len(size), dtype=np.int32)
     expected = np.zeros(len(size))
     inside = np.zeros(len(member_group), dtype=np.uint8)
-    window = np.array([0, -1])
+    window = np.zeros(2, dtype=np.int64)
+    window[1] = -1
     for q in range(len(first)):
         if first[q] != window[0] or last[q] != window[1]:
             move_window(held, group, count, start, window, first[q], last[q])

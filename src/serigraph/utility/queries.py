@@ -95,7 +95,13 @@ def estimates(
     found: NDArray[np.float64]
     if form == "generalised":
         found = kernels.estimate_from_regions(
-            cells.group, cells.count, cells.start, groups.low, groups.high, *ranges
+            cells.group,
+            cells.count,
+            cells.start,
+            groups.low,
+            groups.high,
+            1.0 / (groups.high - groups.low + 1),
+            *ranges,
         )
     else:
         member = groups.number >= 0
