@@ -38,6 +38,7 @@ COMPETING = 8  # cuts of a large cell that both sides survive
 GROUPS_TO_DEAL = 8  # in a cell at the least, where more than the values' shares matters
 PATIENCE = 64  # groups in a cell, before they are made larger because of histories
 NEIGHBOURHOOD = 32  # groups that are merged and cut anew, bottom-up
+TOGETHER = 8  # people whose past is looked for at the same time
 FALLING = 1024  # people that look for their district at the same time
 ARRANGED = 1 << 16  # people that are put in order at the same time
 EXCHANGES = 400  # tried for somebody that fits nowhere
@@ -46,6 +47,7 @@ WASTEFUL = 1.5  # a cut that leaves room for fewer groups than before seems so m
 CROWDED = 0.34  # part of a cell that its most frequent value needs: from there on, foresight
 FORESIGHT = 2.0  # how much wider a cut seems for all that the values on its sides need
 FAR_WORSE = 1e18
+SMALLEST = 1e-300
 SLACK = 1e-12  # targets that are whole numbers must not be missed for a rounding error
 
 
@@ -164,42 +166,51 @@ def clear(s, touched):
 
 @making
 def spans_of(f):
-    """Room for ``find_past``."""
-    return np.empty((3, f.past.shape[1]), dtype=np.int64)
+    """Room for ``find_past``: of some people, where the exposures of each past group begin and end,
+    and behind them how many groups there are."""
+    return np.empty((TOGETHER, 3, f.past.shape[1] + 1), dtype=np.int64)
 
 
 @inner
-def find_past(f, person, spans):
-    """Write where the exposures of each past group of a person begin and end; returns how many
-    groups there are. The first of its exposures is read, too: nothing here waits for anything of
-    another group, so that memory brings all of them together."""
-    groups = 0
-    for j in range(f.past.shape[1]):
-        group = f.past[person, j]
-        if group >= 0:
-            spans[0, groups] = f.past_start[group]
-            spans[1, groups] = f.past_start[group + 1]
-            groups += 1
-    for j in range(groups):
-        if spans[0, j] < spans[1, j]:
-            spans[2, j] = f.past_exposure[spans[0, j]]
-    return groups
+def find_past(f, people, first, last, spans):
+    """Write the spans of the people from ``first`` to ``last``. The first and the last exposure of
+    each group are read, too. Nothing here waits for anything of another group or person, so that
+    memory brings all of them together."""
+    releases = f.past.shape[1]
+    for k in range(last - first):
+        person, groups = people[first + k], 0
+        for j in range(releases):
+            # Written for every release, and kept for some: which ones they are cannot be foretold.
+            spans[k, 0, groups] = f.past[person, j]
+            groups += f.past[person, j] >= 0
+        spans[k, 2, releases] = groups
+    for k in range(last - first):
+        for j in range(spans[k, 2, releases]):
+            group = spans[k, 0, j]
+            spans[k, 0, j], spans[k, 1, j] = f.past_start[group], f.past_start[group + 1]
+    for k in range(last - first):
+        for j in range(spans[k, 2, releases]):
+            begin, end = spans[k, 0, j], spans[k, 1, j]
+            if begin < end:
+                spans[k, 2, j] = f.past_exposure[begin] + f.past_exposure[end - 1]
 
 
 @inner
-def walk_past(f, s, person, touched, spans):
-    """Write the links of a person to the values touched, and the survival that they have left."""
+def walk_past(f, s, touched, spans, k):
+    """Write the links to the values touched of the person with spans ``k``, and the survival that
+    they have left."""
     for t in range(touched):
         s.links[s.touched[t]] = 0
         s.survival[s.touched[t]] = 1.0
     # Of other values this leaves anything: to ask of each past value whether it is one of those
-    # touched takes longer than to count it.
-    for j in range(find_past(f, person, spans)):
-        for e in range(spans[0, j], spans[1, j]):
+    # touched takes longer than to count it. Nothing becomes so small that a processor multiplies
+    # it in a hundred times the time.
+    for j in range(spans[k, 2, f.past.shape[1]]):
+        for e in range(spans[k, 0, j], spans[k, 1, j]):
             exposure = f.past_exposure[e]
             value = f.exposure_value[exposure]
             s.links[value] += 1
-            s.survival[value] *= f.exposure_survival[exposure]
+            s.survival[value] = max(s.survival[value] * f.exposure_survival[exposure], SMALLEST)
 
 
 @kernel
@@ -213,8 +224,11 @@ def find_own_targets(f, s, people, own):
     for value in range(len(f.base)):
         first[value + 1] += first[value]
     spans = spans_of(f)
-    for person in people:
-        groups = find_past(f, person, spans)
+    for i in range(len(people)):
+        k = i % TOGETHER
+        if k == 0:
+            find_past(f, people, i, min(i + TOGETHER, len(people)), spans)
+        person, groups = people[i], spans[k, 2, f.past.shape[1]]
         own[person] = 0.0
         for h in range(f.held_start[person], f.held_start[person + 1]):
             value = f.held[h]
@@ -223,7 +237,7 @@ def find_own_targets(f, s, people, own):
             survival = 1.0
             for j in range(groups):
                 met = -1  # looked for to the end: that is done for several exposures at once
-                for e in range(spans[0, j], spans[1, j]):
+                for e in range(spans[k, 0, j], spans[k, 1, j]):
                     exposure = f.past_exposure[e]
                     met = max(met, exposure if low <= exposure < high else -1)
                 if met >= 0:
@@ -248,7 +262,10 @@ def find_needs(f, s, people, a, b, touched):
     if f.past.shape[1] > 0 and touched > 0:
         spans = spans_of(f)
         for i in range(a, b):
-            walk_past(f, s, people[i], touched, spans)
+            k = (i - a) % TOGETHER
+            if k == 0:
+                find_past(f, people, i, min(i + TOGETHER, b), spans)
+            walk_past(f, s, touched, spans, k)
             for t in range(touched):
                 value = s.touched[t]
                 if s.links[value] > 0:
@@ -422,7 +439,10 @@ def find_allowed(f, s, who, touched, size, cap):
         by_links = by_links or f.rules[rule, 2] + f.rules[rule, 3] > 0.0
     spans = spans_of(f)
     for i in range(len(allowed)):
-        walk_past(f, s, who[i], touched, spans)
+        k = i % TOGETHER
+        if k == 0:
+            find_past(f, who, i, min(i + TOGETHER, len(who)), spans)
+        walk_past(f, s, touched, spans, k)
         for t in range(touched):
             survival[t] = s.survival[s.touched[t]]
         # next_target in a loop of its own, which is done for several values at once.

@@ -16,6 +16,7 @@ MARGIN = 1e-9
 
 WORDS, WIDTH = np.uint64(4), np.uint64(64)  # of the bits in a sketch
 UNITS = 2.0**40
+SMALLEST = 1e-300
 BEYOND = 1000.0  # a loss that nothing survives; a few thousand of them still fit a word
 _BIT = np.uint64(1)
 
@@ -148,7 +149,8 @@ def survey_members(
     """
     # Of values that are not in the group at hand this holds anything: each member of a group
     # begins anew with the group's own values. To ask of each past value whether it is one of them
-    # takes far longer than a multiplication.
+    # takes far longer than a multiplication, unless it is one of a number that has become so small
+    # that processors are slow with it.
     survival = np.ones(len(threshold))
     mine = np.empty((sketches.shape[1], past.shape[1]), dtype=np.uint64)
     close_person = [np.int64(0) for _ in range(0)]
@@ -191,7 +193,8 @@ def survey_members(
                 if was >= 0:
                     for e in range(past_start[was], past_start[was + 1]):
                         exposure = past_exposure[e]
-                        survival[exposure_value[exposure]] *= exposure_survival[exposure]
+                        v = exposure_value[exposure]
+                        survival[v] = max(survival[v] * exposure_survival[exposure], SMALLEST)
             for e in range(begin, end):
                 v = value[e]
                 p = 1.0 - survival[v]
