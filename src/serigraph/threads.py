@@ -7,10 +7,14 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from serigraph.progress import Report
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
+_Number = TypeVar("_Number", bound=np.generic)
 
 
 def threads() -> int:
@@ -30,6 +34,19 @@ def side_by_side(
             results.append(result)
             report(len(results), len(todo))
     return results
+
+
+def taken(
+    source: NDArray[_Number], places: NDArray[np.integer], out: NDArray[_Number] | None = None
+) -> NDArray[_Number]:
+    """What lies at these places, all of which are there. (NumPy first checks them, and makes
+    another copy for it, unless it is told to clip them.)"""
+    found = np.empty(len(places), dtype=source.dtype) if out is None else out
+    side_by_side(
+        lambda part: np.take(source, places[part], out=found[part], mode="clip"),
+        slices(len(places)),
+    )
+    return found
 
 
 def slices(length: int, longest: int | None = None) -> list[slice]:

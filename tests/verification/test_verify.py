@@ -216,6 +216,21 @@ def test_a_used_up_budget_is_named() -> None:
         examine(people, [0] * 31, releases=before, thresholds=thresholds)
 
 
+def test_nothing_is_said_about_a_group_without_a_record() -> None:
+    # Absent people in groups of their own, before, between and behind two groups of two.
+    holder, other = Person((0, 0), True, frozenset("c")), Person((0, 0), True, frozenset("d"))
+    absent = Person((0, 0), False, frozenset())
+    people = [absent, holder, other, absent, absent, holder, other]
+    thresholds = {"c": Fraction(1, 2), "m": Fraction(1)}
+    for hidden in ((0, 2), (1, 2), (0, 3)):
+        first, second = (number for number in range(4) if number not in hidden)
+        group = [hidden[0], first, first, hidden[1], hidden[0], second, second]
+        proof = examine(people, group, thresholds=thresholds)
+        assert proof.ids.to_list() == ["p001", "p002", "p005", "p006"]
+        assert (proof.pairs, proof.largest, proof.size.tolist()) == (8, Fraction(1, 2), [2, 2])
+        assert proof.value_group.tolist() == [0, 0, 1, 1]
+
+
 def test_an_absent_member_is_charged() -> None:
     people = [Person((0, 0), True, frozenset("c")), *[Person((0, 0), False, frozenset())] * 3]
     before = [[PastGroup(frozenset({2}), 4, {"c": 1})]]  # of an absent one only

@@ -112,7 +112,7 @@ def compile_last() -> None:
         minimum_size=1,
         where="nowhere",
     )
-    normalised_widths(two.population, group, 1)
+    normalised_widths(two.population, group, np.zeros(1, dtype=np.bool_))
     _survey()
 
 

@@ -17,6 +17,7 @@ from serigraph.population import History, Population, ProtectedValue
 from serigraph.progress import Progress, silently
 from serigraph.randomness import Randomness, shuffled
 from serigraph.recoding import bucketised, generalised, normalised_widths
+from serigraph.threads import taken
 from serigraph.verification import Proposal, verify
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int32]]  # a person and a protected value each
@@ -184,7 +185,7 @@ def _recoded(
             randomness,
             has_one_value=plan.has_one_value,
         )
-    return tables, normalised_widths(population, grouping.group, grouping.groups)
+    return tables, normalised_widths(population, grouping.group, grouping.is_point)
 
 
 def _weight(population: Population, plan: Plan) -> NDArray[np.uint8]:
@@ -205,4 +206,9 @@ def _relabelled(grouping: Grouping, present: NDArray[np.bool_], randomness: Rand
     order = np.concatenate([order[is_shown[order]], order[~is_shown[order]]])
     number = np.empty(grouping.groups, dtype=np.int64)
     number[order] = np.arange(grouping.groups)
-    return Grouping(number[grouping.group], grouping.low[order], grouping.high[order])
+    return Grouping(
+        taken(number, grouping.group),
+        grouping.low[order],
+        grouping.high[order],
+        grouping.is_point[order],
+    )

@@ -13,7 +13,7 @@ from serigraph.grouping import kernels
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import scratch
 from serigraph.progress import Report
-from serigraph.threads import side_by_side, slices, threads
+from serigraph.threads import side_by_side, slices, taken, threads
 
 DISTRICT = 4096  # people, at the least
 PARTS = 32  # of the work, for each thread: so many that progress can be told
@@ -143,21 +143,19 @@ def _arranged(
     )
     held_start = f.held_start
     if not holds_one:
-        places = np.flatnonzero((lengths > 0)[order])  # of a few people, or of all
+        places = np.flatnonzero(taken(lengths > 0, order))  # of a few people, or of all
         holders = order[places]
         held_start = np.zeros(len(order) + 1, dtype=np.int64)
         held_start[places + 1] = lengths[holders]
         np.cumsum(held_start, out=held_start)
         first = f.held_start[holders] - held_start[places]
-        np.take(
-            f.held, np.repeat(first, lengths[holders]) + np.arange(len(held)), out=held, mode="clip"
-        )
+        taken(f.held, np.repeat(first, lengths[holders]) + np.arange(len(held)), held)
     return (
         f._replace(
             codes=codes,
             held_start=held_start,
             held=held,
-            weight=f.weight if f.weight.all() else f.weight[order],
+            weight=f.weight if f.weight.all() else taken(f.weight, order),
             past=f.past[order],
         ),
         order,

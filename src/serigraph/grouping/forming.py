@@ -44,6 +44,7 @@ class Grouping:
     group: NDArray[np.int64]
     low: NDArray[np.int32]  # [group, column]
     high: NDArray[np.int32]
+    is_point: NDArray[np.bool_]  # [group] its people need no group, and are all alike
     has_failed: bool = False  # no way was found to make every group valid
 
     @property
@@ -264,19 +265,25 @@ def _numbered(formed: _Formed, drawn: Districts, *, has_boxes: bool) -> Grouping
     )
     number = int(groups.sum())
     is_plain = np.repeat(groups == 0, cells[:, kernels.END] - cells[:, kernels.BEGIN])
-    points = [np.empty((0, len(drawn.facts.codes)), dtype=np.int32)]
-    for people, rank, somebody in _plain_groups(formed.order, drawn, is_plain):
-        group[people] = number + rank
-        number += len(somebody)
-        points.append(drawn.facts.codes[:, somebody].T if has_boxes else points[0])
+    plain = _plain_groups(formed.order, drawn, is_plain)
+    ends = number + np.cumsum([len(somebody) for _, _, somebody in plain])
+
+    def write(j: int) -> None:
+        people, rank, somebody = plain[j]
+        group[people] = rank + (ends[j] - len(somebody))
+
+    side_by_side(write, range(len(plain)))
+    is_point = np.arange(ends[-1]) >= number
     if not has_boxes:
-        nothing = np.empty((number, 0), dtype=np.int32)
-        return Grouping(group, nothing, nothing, formed.has_failed)
+        nothing = np.empty((len(is_point), 0), dtype=np.int32)
+        return Grouping(group, nothing, nothing, is_point, formed.has_failed)
+    points = [drawn.facts.codes[:, somebody].T for _, _, somebody in plain]
     low, high = np.split(dealt[:, kernels.BOX :], 2, axis=1)
     return Grouping(
         group,
         np.concatenate([low, *points]).astype(np.int32),
         np.concatenate([high, *points]).astype(np.int32),
+        is_point,
         formed.has_failed,
     )
 

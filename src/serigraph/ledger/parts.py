@@ -191,11 +191,11 @@ def count_values(layout: Layout, release: ReleaseRecord) -> int:
     import pyarrow.parquet as pq
 
     folder = layout.parts(release.number)
-    entries = 0
-    for name in files_of(release, VALUES):
-        with storage_errors(folder / name):
-            entries += pq.read_metadata(folder / name).num_rows
-    return entries
+    try:
+        return sum(pq.read_metadata(folder / name).num_rows for name in files_of(release, VALUES))
+    except (OSError, ValueError):
+        _contents(layout, release, VALUES)  # says what is wrong with it
+        raise
 
 
 def read_values(layout: Layout, release: ReleaseRecord) -> Iterator[CodedValues]:
@@ -283,7 +283,10 @@ class Numbered:
         return Numbered(ids, numbers_of(ids, known), sum(map(len, known)))
 
     def numbers(self, ids: pl.Series) -> NDArray[np.int64]:
-        """The numbers of some of these people, in an array of their own."""
+        """The numbers of some of these people, in an array of their own; before the first release
+        nobody has one."""
+        if self.people == 0:
+            return np.full(len(ids), -1, dtype=np.int64)
         if ids.equals(self.ids):
             return self.number.copy()
         place = numbers_of(ids, [self.ids])

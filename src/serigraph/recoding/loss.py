@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from serigraph.population import Population
 from serigraph.recoding import kernels
-from serigraph.threads import side_by_side, slices
+from serigraph.threads import side_by_side, slices, taken
 
 
 def extents(
@@ -27,22 +27,22 @@ def extents(
 
 
 def normalised_widths(
-    population: Population, group: NDArray[np.int64], groups: int
+    population: Population, group: NDArray[np.int64], is_point: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """NCP of each column: the width of a person's group on its scale, averaged over people.
+    """NCP of each column: the width of a person's group on its scale, averaged over people. Of each
+    group it is said whether its people are all alike, so that nothing has to be looked for.
 
     0 where everybody keeps its own value, 1 where nobody's value is told from another's.
     """
     if population.size == 0:
         return np.zeros(len(population.domains))
+    codes = population.codes
+    if is_point.any():
+        members = np.flatnonzero(~taken(is_point, group))
+        codes, group = codes[:, members], (np.cumsum(~is_point) - 1)[group[members]]
+    groups = len(is_point) - int(is_point.sum())
     people = np.bincount(group, minlength=groups)
-    codes, several = population.codes, people > 1
-    if 2 * several.sum() < groups:
-        # Most of a registry may be people for themselves, who have no width.
-        members = np.flatnonzero(several[group])
-        codes, group = codes[:, members], (np.cumsum(several) - 1)[group[members]]
-        people = people[several]
-    low, high = extents(codes, group, len(people))
+    low, high = extents(codes, group, groups)
     empty = people == 0
     low[empty] = high[empty] = 0
 

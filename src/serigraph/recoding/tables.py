@@ -15,12 +15,11 @@ from serigraph.randomness import Randomness, shuffled
 from serigraph.recoding.labels import region_labels, widened_to_nodes
 from serigraph.recoding.loss import extents
 from serigraph.recoding.texts import cells_at
-from serigraph.threads import side_by_side
+from serigraph.threads import side_by_side, taken
 
 GROUP, VALUE, COUNT = "group", "value", "count"
 
 _HALF_A_WORD = 32
-_Number = TypeVar("_Number", bound=np.generic)
 _Result = TypeVar("_Result")
 
 
@@ -43,10 +42,10 @@ def generalised(
     inner_low, inner_high = extents(population.codes, group, len(low))
     rows = np.flatnonzero(population.present)
     shown = np.flatnonzero(np.bincount(group[rows], minlength=len(low)))
-    rows = _taken(rows, shuffled(len(rows), randomness))
+    rows = taken(rows, shuffled(len(rows), randomness))
     place = np.empty(len(low), dtype=np.uint32)
     place[shown] = np.arange(len(shown))
-    of_row = pl.Series(_taken(place, _taken(group, rows)))
+    of_row = pl.Series(taken(place, taken(group, rows)))
 
     def regions(number: int) -> pl.Series:
         domain = population.domains[number]
@@ -103,21 +102,16 @@ def _members(
         is_shown = np.zeros(int(group.max()) + 1, dtype=np.bool_)
         is_shown[group[population.present]] = True
         rows = np.flatnonzero(is_shown[group] & (population.present | shows_absent))
-    shown = _taken(group, rows)
-    rows = _taken(rows, order_by_keys(randomness.keys(len(rows)), shown))
+    shown = taken(group, rows)
+    rows = taken(rows, order_by_keys(randomness.keys(len(rows)), shown))
     sizes = np.bincount(shown)
 
     def cells(number: int) -> pl.Series:
         domain, codes = population.domains[number], population.codes[number]
-        return cells_at(domain.values, _taken(codes, rows)).alias(domain.name)
+        return cells_at(domain.values, taken(codes, rows)).alias(domain.name)
 
     columns = side_by_side(cells, range(len(population.domains)))
     return pl.DataFrame([pl.Series(GROUP, np.repeat(np.arange(len(sizes)), sizes)), *columns])
-
-
-def _taken(of: NDArray[_Number], rows: NDArray[np.int64]) -> NDArray[_Number]:
-    """What lies at these places, all of which are there: not to look takes half of the time."""
-    return np.take(of, rows, mode="clip")
 
 
 def _held(population: Population, group: NDArray[np.int64]) -> pl.DataFrame:
@@ -126,7 +120,7 @@ def _held(population: Population, group: NDArray[np.int64]) -> pl.DataFrame:
     for_code = max(len(values.names) - 1, 0).bit_length()
     for_group = int(group.max()).bit_length()
     word = np.uint32 if for_code + for_group <= _HALF_A_WORD else np.uint64
-    together: NDArray[Any] = _taken(group, values.person).astype(word)
+    together: NDArray[Any] = taken(group, values.person).astype(word)
     together <<= for_code
     together |= values.code
     together.sort()

@@ -23,9 +23,20 @@ _BIT = np.uint64(1)
 
 @kernel
 def compose(
-    group, held_start, held, member_start, members, held_end, of_group, holders, start, value, count
+    people,
+    group,
+    held_start,
+    held,
+    member_start,
+    members,
+    held_end,
+    of_group,
+    holders,
+    start,
+    value,
+    count,
 ):
-    """Who is in each group, and what it holds; nothing is said of people with a negative group.
+    """Who of these people is in each group, and what it holds.
 
     Writes where the members of each group start and who they are, in the order of the people; then
     where the values of each group start, the values, ascending, and how many hold each. All that
@@ -35,22 +46,20 @@ def compose(
     values = len(holders)
     # Counted two places ahead: where a group starts is where the one before it ends, once its
     # members are written.
-    for person in range(len(group)):
+    for person in people:
         g = group[person]
-        if g >= 0:
-            member_start[g + 2] += 1
-            held_end[g + 2] += held_start[person + 1] - held_start[person]
+        member_start[g + 2] += 1
+        held_end[g + 2] += held_start[person + 1] - held_start[person]
     for g in range(groups):
         member_start[g + 2] += member_start[g + 1]
         held_end[g + 2] += held_end[g + 1]
-    for person in range(len(group)):
+    for person in people:
         g = group[person]
-        if g >= 0:
-            members[member_start[g + 1]] = person
-            member_start[g + 1] += 1
-            for h in range(held_start[person], held_start[person + 1]):
-                of_group[held_end[g + 1]] = held[h]
-                held_end[g + 1] += 1
+        members[member_start[g + 1]] = person
+        member_start[g + 1] += 1
+        for h in range(held_start[person], held_start[person + 1]):
+            of_group[held_end[g + 1]] = held[h]
+            held_end[g + 1] += 1
     entries = 0
     for g in range(groups):
         first = entries

@@ -19,7 +19,7 @@ from serigraph.population import History, Population, Proof
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.ratios import minimum_ratio, smallest_size
 from serigraph.records import Exposure
-from serigraph.threads import side_by_side, slices, threads
+from serigraph.threads import side_by_side, slices, taken, threads
 from serigraph.verification import kernels
 from serigraph.verification.regions import overlapping
 
@@ -56,12 +56,12 @@ def verify(
         raise ImpossibleState("the proposed groups do not cover everybody", where=where)
     _check_regions(population, proposal, where)
     groups = int(group.max(initial=-1)) + 1
-    present_size = np.bincount(group[population.present], minlength=groups)
+    present_size = _counted(group, groups, population.present)
     # Groups without a present member are not published: nothing is said about their people.
     shown = present_size > 0
     ids, present = population.ids, population.present
     if not shown.all():
-        group = np.where(shown, np.cumsum(shown) - 1, -1)[group]
+        group = taken(np.where(shown, np.cumsum(shown) - 1, -1), group)
         is_member = group >= 0
         ids, present = ids.filter(pl.Series(is_member)), present[is_member]
     composition = _composition(population, group, present_size[shown], presence_known)
@@ -80,7 +80,7 @@ def verify(
         ids=ids,
         group=(group if shown.all() else group[is_member]).astype(np.uint32),
         present=present,
-        size=np.diff(composition.member_start),
+        size=composition.people,
         present_size=present_size[shown],
         value_group=np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths),
         value_name=pl.Series(names, dtype=pl.Enum(names)).gather(composition.value),
@@ -118,7 +118,10 @@ def _survey(
     )
     # People alike were together in the past too: one after another, they find its groups in the
     # processor's cache.
-    in_turn = np.argsort(_neighbourhoods(population, members[member_start[:-1]]), kind="stable")
+    charged = np.flatnonzero(np.diff(member_start))
+    in_turn = charged[
+        np.argsort(_neighbourhoods(population, members[member_start[charged]]), kind="stable")
+    ]
     found = side_by_side(
         lambda part: kernels.survey_members(*arguments, part),
         np.array_split(in_turn, 4 * threads()),
@@ -150,7 +153,7 @@ def _sketches(history: History, survived: NDArray[np.float64]) -> NDArray[np.uin
     return sketches
 
 
-def _neighbourhoods(population: Population, people: NDArray[np.int64]) -> NDArray[np.int64]:
+def _neighbourhoods(population: Population, people: NDArray[np.uint32]) -> NDArray[np.int64]:
     """A number for each of these people that is close to that of people with similar codes: the
     leading bits of the codes in turn (Morton's order)."""
     number = np.zeros(len(people), dtype=np.int64)
@@ -168,9 +171,10 @@ def _neighbourhoods(population: Population, people: NDArray[np.int64]) -> NDArra
 class _Composition:
     """Who is in each group and what it holds, from the population and from nothing else."""
 
-    size: NDArray[np.int64]  # the people that the adversary has to choose from
+    people: NDArray[np.int64]
+    size: NDArray[np.int64]  # of them, those that the adversary has to choose from
     member_start: NDArray[np.int64]
-    members: NDArray[np.int64]
+    members: NDArray[np.uint32]  # of groups that hold anything
     start: NDArray[np.int64]
     value: NDArray[np.int32]
     count: NDArray[np.int64]
@@ -187,11 +191,22 @@ def _composition(
     if (population.held_start[absent] < population.held_start[absent + 1]).any():
         raise ImpossibleState("somebody without a record holds a value")
     groups, held = len(present_size), len(population.held)
+    people = _counted(group, groups, group >= 0)
+    # Whoever is with nobody that holds a protected value, mostly nearly all, is exposed to nothing.
+    holders = np.flatnonzero(population.held_start[1:] > population.held_start[:-1])
+    is_charged = np.zeros(groups + 1, dtype=np.bool_)
+    is_charged[group[holders]] = True
+    is_charged[-1] = False  # the group -1
+    parts = side_by_side(
+        lambda part: part.start + np.flatnonzero(is_charged[group[part]]), slices(len(group))
+    )
+    charged = np.concatenate(parts).astype(np.uint32)
     member_start = np.zeros(groups + 2, dtype=np.int64)
-    members = np.empty(len(group), dtype=np.int64)
+    members = np.empty(len(charged), dtype=np.uint32)
     start = np.zeros(groups + 1, dtype=np.int64)
     value, count = np.empty(held, dtype=np.int32), np.empty(held, dtype=np.int64)
     kernels.compose(
+        charged,
         group,
         population.held_start,
         population.held,
@@ -204,15 +219,23 @@ def _composition(
         value,
         count,
     )
-    member_start = member_start[:-1]
     return _Composition(
-        size=present_size if presence_known else np.diff(member_start),
-        member_start=member_start,
-        members=members[: member_start[-1]],
+        people=people,
+        size=present_size if presence_known else people,
+        member_start=member_start[:-1],
+        members=members,
         start=start,
         value=value[: start[-1]],
         count=count[: start[-1]],
     )
+
+
+def _counted(group: NDArray[np.int64], groups: int, counts: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many people of each group count."""
+    parts = side_by_side(
+        lambda part: np.bincount(group[part][counts[part]], minlength=groups), slices(len(group))
+    )
+    return np.asarray(np.sum(parts, axis=0), dtype=np.int64)
 
 
 def _exposures(
