@@ -123,8 +123,8 @@ def _arranged(
 ) -> tuple[Facts, NDArray[np.uint32]]:
     """The facts of the people in the order of their leaves, and who they are. For each part it is
     said where its people of each leaf start. Keys are as random as they are in any order."""
-    lengths = np.diff(f.held_start)
-    holds_one = len(f.held) == len(leaf) and lengths.max() == 1
+    holds = f.held_start[1:] > f.held_start[:-1]
+    holds_one = len(f.held) == len(leaf) and bool(holds.all())
     order = np.empty(len(leaf), dtype=np.uint32)
     codes, held = np.empty_like(f.codes), np.empty_like(f.held)
     side_by_side(
@@ -143,13 +143,13 @@ def _arranged(
     )
     held_start = f.held_start
     if not holds_one:
-        places = np.flatnonzero(taken(lengths > 0, order))  # of a few people, or of all
-        holders = order[places]
+        places = np.flatnonzero(taken(holds, order))  # of a few people, or of all
+        begin, end = f.held_start[order[places]], f.held_start[order[places] + 1]
         held_start = np.zeros(len(order) + 1, dtype=np.int64)
-        held_start[places + 1] = lengths[holders]
+        held_start[places + 1] = end - begin
         np.cumsum(held_start, out=held_start)
-        first = f.held_start[holders] - held_start[places]
-        taken(f.held, np.repeat(first, lengths[holders]) + np.arange(len(held)), held)
+        first = np.repeat(begin - held_start[places], end - begin)
+        taken(f.held, first + np.arange(len(held)), held)
     return (
         f._replace(
             codes=codes,

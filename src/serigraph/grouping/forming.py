@@ -66,7 +66,7 @@ def form_groups(
     ``excess_pairs`` names what is wrong with them. No group reaches beyond the ``box`` that these
     people have for themselves, where they are not everybody."""
     f = facts(population, history, demand, weight, key)
-    single = len(f.held) == 0 or int(np.diff(f.held_start).max()) <= 1
+    single = len(f.held) == np.count_nonzero(f.held_start[1:] > f.held_start[:-1])
     simple = f.past.shape[1] == 0 and (single or not demand.interleave)
     whole = whole_cell(population.size, box or whole_box(population.domains))
     drawn = with_own_targets(districts(f, whole, simple))

@@ -75,7 +75,7 @@ def facts(
         held_start=_own(population.held_start, np.int64),
         held=_own(population.held, np.int32),
         weight=_own(weight, np.uint8),
-        key=(key >> np.uint64(1)).astype(np.int64),
+        key=(key >> np.uint64(1)).view(np.int64),
         past=_own(history.groups, np.int32),
         past_start=_own(history.start, np.int64),
         past_exposure=_own(history.exposure, np.int32),

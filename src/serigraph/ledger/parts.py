@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,6 @@ def encode_parts(proof: Proof, asked: Numbered) -> EncodedParts:
 
     New people get the numbers that follow, in the order of their ids.
     """
-    check_shape(proof)
     number = asked.numbers(proof.ids)
     is_new = number < 0
     newcomers = int(is_new.sum())
@@ -91,7 +91,8 @@ def encode_parts(proof: Proof, asked: Numbered) -> EncodedParts:
         GROUPS: lambda: encode_groups(np.arange(len(proof.size)), proof.size, proof.present_size),
         VALUES: lambda: encode_values(proof.value_group, proof.value_name, proof.value_count),
     }
-    encoded = side_by_side(lambda encode: encode(), encoders.values())
+    works: list[Callable[[], Any]] = [partial(check_shape, proof), *encoders.values()]
+    _, *encoded = side_by_side(lambda work: work(), works)
     contents = dict(zip(encoders, encoded, strict=True))
     return EncodedParts(
         contents=contents,

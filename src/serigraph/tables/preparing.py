@@ -96,14 +96,15 @@ def prepare(
         domain.name: (cell_hashes(domain.values), column if size == len(place) else column[place])
         for domain, column in zip(domains, codes, strict=True)
     }
-    with ThreadPoolExecutor(1) as beside:
+    with ThreadPoolExecutor(2) as beside:
         records = beside.submit(record_hashes, people[ID], of_table, values)
+        scattered = beside.submit(_scattered, sets, place, size)
         choice = known_protected or choose(policy, holders_of(values))
         placed = values if size == len(place) else replace(values, person=place[values.person])
         held = holdings(policy, choice, placed, size)
         present = np.zeros(size, dtype=np.bool_)
         present[place] = True
-        shown = _scattered(sets, place, size)
+        shown = scattered.result()
         total = sum_of(records.result())
     population = Population(
         ids=everybody.ids,

@@ -187,15 +187,14 @@ def _composition(
     presence_known: bool,
 ) -> _Composition:
     """The groups of everybody; people that nothing is said about have -1."""
-    absent = np.flatnonzero(~population.present)
-    if (population.held_start[absent] < population.held_start[absent + 1]).any():
+    holds = population.held_start[1:] > population.held_start[:-1]
+    if (holds & ~population.present).any():
         raise ImpossibleState("somebody without a record holds a value")
     groups, held = len(present_size), len(population.held)
     people = _counted(group, groups, group >= 0)
     # Whoever is with nobody that holds a protected value, mostly nearly all, is exposed to nothing.
-    holders = np.flatnonzero(population.held_start[1:] > population.held_start[:-1])
     is_charged = np.zeros(groups + 1, dtype=np.bool_)
-    is_charged[group[holders]] = True
+    is_charged[group[np.flatnonzero(holds)]] = True
     is_charged[-1] = False  # the group -1
     parts = side_by_side(
         lambda part: part.start + np.flatnonzero(is_charged[group[part]]), slices(len(group))
