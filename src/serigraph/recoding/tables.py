@@ -40,12 +40,16 @@ def generalised(
     value, a cell holds that value and not a set.
     """
     inner_low, inner_high = extents(population.codes, group, len(low))
-    rows = np.flatnonzero(population.present)
-    shown = np.flatnonzero(np.bincount(group[rows], minlength=len(low)))
-    rows = taken(rows, shuffled(len(rows), randomness))
+    if population.present.all():
+        rows = shuffled(population.size, randomness)
+    else:
+        people = np.flatnonzero(population.present)
+        rows = taken(people, shuffled(len(people), randomness))
+    of_rows = taken(group, rows)
+    shown = np.flatnonzero(np.bincount(of_rows, minlength=len(low)))
     place = np.empty(len(low), dtype=np.uint32)
     place[shown] = np.arange(len(shown))
-    of_row = pl.Series(taken(place, taken(group, rows)))
+    of_row = pl.Series(taken(place, of_rows))
 
     def regions(number: int) -> pl.Series:
         domain = population.domains[number]
@@ -97,13 +101,15 @@ def _members(
     population: Population, group: NDArray[np.int64], shows_absent: bool, randomness: Randomness
 ) -> pl.DataFrame:
     """The quasi-identifiers of the members of groups in which somebody is present."""
-    rows = np.arange(population.size)
-    if not population.present.all():
+    if population.present.all():
+        shown = group
+        rows = order_by_keys(randomness.keys(len(shown)), shown)
+    else:
         is_shown = np.zeros(int(group.max()) + 1, dtype=np.bool_)
         is_shown[group[population.present]] = True
-        rows = np.flatnonzero(is_shown[group] & (population.present | shows_absent))
-    shown = taken(group, rows)
-    rows = taken(rows, order_by_keys(randomness.keys(len(rows)), shown))
+        people = np.flatnonzero(is_shown[group] & (population.present | shows_absent))
+        shown = taken(group, people)
+        rows = taken(people, order_by_keys(randomness.keys(len(shown)), shown))
     sizes = np.bincount(shown)
 
     def cells(number: int) -> pl.Series:

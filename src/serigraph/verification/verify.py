@@ -25,6 +25,7 @@ from serigraph.verification.regions import overlapping
 
 _HALF = 32  # bits of a word
 _DECIDED_TOGETHER = 1 << 14  # pairs, so that what is made of them stays in a processor's cache
+_TOGETHER = 1 << 16  # people, likewise
 
 
 @dataclass(frozen=True)
@@ -194,12 +195,15 @@ def _composition(
     people = _counted(group, groups, group >= 0)
     # Whoever is with nobody that holds a protected value, mostly nearly all, is exposed to nothing.
     is_charged = np.zeros(groups + 1, dtype=np.bool_)
-    is_charged[group[np.flatnonzero(holds)]] = True
+    for part in slices(len(group), longest=_TOGETHER):
+        is_charged[group[part][holds[part]]] = True
     is_charged[-1] = False  # the group -1
-    parts = side_by_side(
-        lambda part: part.start + np.flatnonzero(is_charged[group[part]]), slices(len(group))
-    )
-    charged = np.concatenate(parts).astype(np.uint32)
+    charged = np.arange(len(group), dtype=np.uint32)
+    if len(group) and not (is_charged[:-1].all() and group.min() >= 0):
+        parts = side_by_side(
+            lambda part: charged[part][is_charged[group[part]]], slices(len(group))
+        )
+        charged = np.concatenate(parts)
     member_start = np.zeros(groups + 2, dtype=np.int64)
     members = np.empty(len(charged), dtype=np.uint32)
     start = np.zeros(groups + 1, dtype=np.int64)
@@ -231,9 +235,12 @@ def _composition(
 
 def _counted(group: NDArray[np.int64], groups: int, counts: NDArray[np.bool_]) -> NDArray[np.int64]:
     """How many people of each group count."""
-    parts = side_by_side(
-        lambda part: np.bincount(group[part][counts[part]], minlength=groups), slices(len(group))
-    )
+
+    def count(part: slice) -> NDArray[np.int64]:
+        mine = group[part]
+        return np.bincount(mine if counts[part].all() else mine[counts[part]], minlength=groups)
+
+    parts = side_by_side(count, slices(len(group)))
     return np.asarray(np.sum(parts, axis=0), dtype=np.int64)
 
 
