@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -26,7 +26,13 @@ from serigraph.tables.people import (
     read_quasi_identifiers,
     repeated_people,
 )
-from serigraph.tables.protection import ProtectedChoice, choose, holders_of, holdings
+from serigraph.tables.protection import (
+    Holdings,
+    ProtectedChoice,
+    choose,
+    holders_of,
+    holdings,
+)
 from serigraph.tables.rows import counted, rows_where
 from serigraph.tables.taxonomies import covering, read_taxonomy
 from serigraph.tables.values import read_values, value_sets
@@ -72,40 +78,39 @@ def prepare(
     frames = {_TABLE: table} | ({} if registry is None else {_REGISTRY: registry})
     read = _read(frames, policy)
     progress("preparing", 1, 4)
-    people = one_row_a_person(read.ids[_TABLE], read.quasi_identifiers[_TABLE])
-    person_of_row = _places(read.ids[_TABLE], people[ID])
-    sets = value_sets(people.height, person_of_row.gather(read.values["row"]), read.values["value"])
-    values = CodedValues.of(sets)
-    listed = None
-    if registry is not None:
-        listed = one_row_a_person(read.ids[_REGISTRY], read.quasi_identifiers[_REGISTRY])
-    everybody = _everybody(people, listed)
-    progress("preparing", 2, 4)
-    size, place = len(everybody.ids), everybody.place
-    codes = np.empty((len(everybody.columns), size), dtype=np.int32)
+    # What becomes of the values is found out beside what becomes of the people.
+    with ThreadPoolExecutor(1) as beside:
+        listing = None
+        if registry is not None:
+            columns = read.quasi_identifiers[_REGISTRY]
+            listing = beside.submit(one_row_a_person, read.ids[_REGISTRY], columns)
+        people = one_row_a_person(read.ids[_TABLE], read.quasi_identifiers[_TABLE])
+        valued = beside.submit(_valued, read, people)
+        everybody = _everybody(people, listing.result() if listing else None)
+        progress("preparing", 2, 4)
+        size, place = len(everybody.ids), everybody.place
+        holding = beside.submit(_holding, valued, everybody, policy, known_protected)
+        codes = np.empty((len(everybody.columns), size), dtype=np.int32)
 
-    def code(number: int) -> Domain:
-        name, described = list(policy.quasi_identifiers.items())[number]
-        column = everybody.columns[number].alias(name)
-        domain, codes[number] = coded(column, described.kind, read.taxonomies.get(name))
-        return domain
+        def code(number: int) -> Domain:
+            name, described = list(policy.quasi_identifiers.items())[number]
+            column = everybody.columns[number].alias(name)
+            domain, codes[number] = coded(column, described.kind, read.taxonomies.get(name))
+            return domain
 
-    domains = side_by_side(code, range(len(codes)))
-    progress("preparing", 3, 4)
-    of_table = {
-        domain.name: (cell_hashes(domain.values), column if size == len(place) else column[place])
-        for domain, column in zip(domains, codes, strict=True)
-    }
-    with ThreadPoolExecutor(2) as beside:
-        records = beside.submit(record_hashes, people[ID], of_table, values)
-        scattered = beside.submit(_scattered, sets, place, size)
-        choice = known_protected or choose(policy, holders_of(values))
-        placed = values if size == len(place) else replace(values, person=place[values.person])
-        held = holdings(policy, choice, placed, size)
-        present = np.zeros(size, dtype=np.bool_)
-        present[place] = True
-        shown = scattered.result()
-        total = sum_of(records.result())
+        domains = side_by_side(code, range(len(codes)))
+        progress("preparing", 3, 4)
+        of_table = {
+            domain.name: (
+                cell_hashes(domain.values),
+                column if size == len(place) else column[place],
+            )
+            for domain, column in zip(domains, codes, strict=True)
+        }
+        total = sum_of(record_hashes(people[ID], of_table, valued.result()[1]))
+        choice, held, shown = holding.result()
+    present = np.zeros(size, dtype=np.bool_)
+    present[place] = True
     population = Population(
         ids=everybody.ids,
         present=present,
@@ -121,6 +126,27 @@ def prepare(
     held_now = frozenset(value.name for value in population.protected)
     notes = notes_on(policy, choice, held_now)
     return Prepared(population, choice, everybody.differing, notes)
+
+
+def _valued(read: _Read, people: pl.DataFrame) -> tuple[pl.Series, CodedValues]:
+    """The values of each person of the table, as a set and as codes."""
+    person_of_row = _places(read.ids[_TABLE], people[ID])
+    sets = value_sets(people.height, person_of_row.gather(read.values["row"]), read.values["value"])
+    return sets, CodedValues.of(sets)
+
+
+def _holding(
+    valued: Future[tuple[pl.Series, CodedValues]],
+    everybody: _Everybody,
+    policy: Policy,
+    known_protected: ProtectedChoice | None,
+) -> tuple[ProtectedChoice, Holdings, pl.Series]:
+    """What is protected, who of everybody holds it, and the sets of everybody."""
+    sets, values = valued.result()
+    size, place = len(everybody.ids), everybody.place
+    choice = known_protected or choose(policy, holders_of(values))
+    placed = values if size == len(place) else replace(values, person=place[values.person])
+    return choice, holdings(policy, choice, placed, size), _scattered(sets, place, size)
 
 
 def _read(frames: dict[str, pl.DataFrame], policy: Policy) -> _Read:
