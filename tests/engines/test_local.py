@@ -152,8 +152,14 @@ def test_a_floor_that_cannot_be_kept_is_refused() -> None:
 
 
 def test_progress_is_told_in_order() -> None:
-    told: list[str] = []
+    told: dict[str, list[float]] = {}
+
+    def tell(stage: str, done: int = 0, total: int = 1, /) -> None:
+        told.setdefault(stage, []).append(done / total)
+
     people = [Person((0, 0), True, frozenset("d"))] * 3
     population = population_of(people, [])
-    make_release(population, history_of(3, [], []), PLAN, SeededRandomness(1), told.append)
-    assert told == ["ordering", "forming groups", "verifying", "recoding"]
+    make_release(population, history_of(3, [], []), PLAN, SeededRandomness(1), tell)
+    assert list(told) == ["ordering", "forming groups", "verifying", "recoding"]
+    assert all(parts == sorted(parts) for parts in told.values())
+    assert told["verifying"][-1] == 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -148,6 +149,7 @@ def finished(
             presence_known=plan.is_presence_known,
             minimum_size=plan.minimum_size,
             where=f"release {plan.label}",
+            report=partial(progress, "verifying"),
         )
         progress("recoding")
         tables, widths = recoded.result()

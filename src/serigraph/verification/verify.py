@@ -18,6 +18,7 @@ from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.population import History, Population, Proof
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.ratios import minimum_ratio, smallest_size
+from serigraph.progress import Report
 from serigraph.records import Exposure
 from serigraph.threads import side_by_side, slices, taken, threads
 from serigraph.verification import kernels
@@ -26,6 +27,7 @@ from serigraph.verification.regions import overlapping
 _HALF = 32  # bits of a word
 _DECIDED_TOGETHER = 1 << 14  # pairs, so that what is made of them stays in a processor's cache
 _TOGETHER = 1 << 16  # people, likewise
+_PARTS = 16  # of the work, for each thread: so many that progress can be told
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ def verify(
     presence_known: bool,
     minimum_size: int,
     where: str,
+    report: Report = lambda _done, _total: None,
 ) -> Proof:
     """Check a proposed release; returns a `Proof`, or raises `GuaranteeExceeded`.
 
@@ -73,7 +76,7 @@ def verify(
             where=where,
             remedy="lower minimum_group_size in the policy",
         )
-    pairs, worst, close = _survey(population, history, composition)
+    pairs, worst, close = _survey(population, history, composition, report)
     decided = np.vstack([close, worst]) if pairs else close
     lengths = np.diff(composition.start)
     names = [value.name for value in population.protected]
@@ -93,7 +96,7 @@ def verify(
 
 
 def _survey(
-    population: Population, history: History, composition: _Composition
+    population: Population, history: History, composition: _Composition, report: Report
 ) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
     """The number of (member, value) pairs, the one with the largest probability, and those that
     floats cannot decide."""
@@ -125,7 +128,8 @@ def _survey(
     ]
     found = side_by_side(
         lambda part: kernels.survey_members(*arguments, part),
-        np.array_split(in_turn, 4 * threads()),
+        np.array_split(in_turn, _PARTS * threads()),
+        report,
     )
     return (
         sum(int(pairs) for pairs, _, _, _ in found),
