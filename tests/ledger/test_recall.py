@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ from serigraph.ledger import (
     PRESENCE_UNKNOWN,
     PastExposure,
     ReleaseRecord,
+    kernels,
+    loops,
     recall,
 )
 from serigraph.ledger.layout import Layout
@@ -100,7 +103,7 @@ def test_history_and_exposures_equal_a_plain_reading(tmp_path: Path, seed: int, 
 
 
 @pytest.mark.parametrize("protected", [VALUES, VALUES[::-1], VALUES[1::2]])
-def test_pieces_change_nothing(
+def test_pieces_and_compiled_loops_change_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protected: tuple[str, ...]
 ) -> None:
     rng = random.Random(5)
@@ -123,10 +126,12 @@ def test_pieces_change_nothing(
                     ["a name of its own", name],
                 )
 
-    monkeypatch.setattr(recall, "read_values", in_pieces)
-    pieced = series.history(ids, protected)
-    for name in ("groups", "start", "exposure", "value", "count", "size"):
-        assert np.array_equal(getattr(pieced, name), getattr(whole, name)), name
+    for read, loop in ((read_values, loops), (in_pieces, loops), (in_pieces, kernels)):
+        monkeypatch.setattr(recall, "read_values", read)
+        monkeypatch.setattr(recall, "fastest", partial(lambda module: module, loop))
+        other = series.history(ids, protected)
+        for name in ("groups", "start", "exposure", "value", "count", "size"):
+            assert np.array_equal(getattr(other, name), getattr(whole, name)), name
 
 
 def test_dtypes_are_those_that_kernels_read(tmp_path: Path) -> None:

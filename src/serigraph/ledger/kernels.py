@@ -1,4 +1,4 @@
-"""Compiled loops over all that past releases said. Whoever imports this waits for Numba."""
+"""Compiled loops over all that past releases said; ``loops`` has them without Numba."""
 
 from __future__ import annotations
 

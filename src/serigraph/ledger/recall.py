@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from serigraph.errors import InputRefused
 from serigraph.ledger.layout import Layout
+from serigraph.ledger.loops import fastest
 from serigraph.ledger.parts import (
     GROUPS,
     MEMBERS,
@@ -88,8 +89,7 @@ class _Held:
         layout: Layout, release: ReleaseRecord, protected: Sequence[str], room: NDArray[np.int32]
     ) -> _Held:
         """``room`` has a place for every value in every group: numbers are written there."""
-        from serigraph.ledger import kernels
-
+        loop = fastest()
         index = {name: number for number, name in enumerate(protected)}
         sizes, size_rank = ranked(_sizes(layout, release))
         counts = int(sizes.max(initial=0)) + 1
@@ -101,7 +101,7 @@ class _Held:
         end, ascend = 0, True
         for piece in read_values(layout, release):
             value = np.array([index.get(name, -1) for name in piece.names], dtype=np.int64)
-            end, ascends = kernels.list_entries(
+            end, ascends = loop.list_entries(
                 value * (len(sizes) * counts),
                 piece.code,
                 piece.group,
@@ -121,7 +121,7 @@ class _Held:
         begin = np.flatnonzero(np.append(True, group[1:] != group[:-1])[: len(group)])
         if len(is_there):
             found = np.flatnonzero(is_there)
-            kernels.renumber(key, np.cumsum(is_there, dtype=np.int32) - np.int32(1), number)
+            loop.renumber(key, np.cumsum(is_there, dtype=np.int32) - np.int32(1), number)
         else:
             found, number = ranked(key, number)
         left, count = np.divmod(found, counts)
@@ -183,12 +183,11 @@ def _place_groups(
     groups: NDArray[np.int32],
 ) -> None:
     """Write the group of everybody that is asked for; those of the release count from ``first``."""
-    from serigraph.ledger import kernels
-
     number = np.full(release.groups, -1, dtype=np.int32)
     number[held.group] = np.arange(first, first + len(held.group), dtype=np.int32)
+    loop = fastest()
     for person, group in read_members(layout, release):
-        kernels.place_members(person, group, number, place, groups)
+        loop.place_members(person, group, number, place, groups)
 
 
 def recall_names(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> tuple[str, ...]:
