@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from ledger.builders import FIRST, SECOND, Person, new_series, publish
-from serigraph.errors import InputRefused
+from serigraph.errors import ImpossibleState, InputRefused
 from serigraph.ledger import (
     PRESENCE_KNOWN,
     PRESENCE_UNKNOWN,
@@ -132,6 +132,16 @@ def test_pieces_and_compiled_loops_change_nothing(
         other = series.history(ids, protected)
         for name in ("groups", "start", "exposure", "value", "count", "size"):
             assert np.array_equal(getattr(other, name), getattr(whole, name)), name
+
+
+def test_a_part_that_grows_while_it_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series = new_series(tmp_path)
+    publish(series, "a", FIRST)
+    monkeypatch.setattr(recall, "count_values", lambda *_: 0)
+    with pytest.raises(ImpossibleState, match="has grown"):
+        series.history(pl.Series(["ann"]), ["HIV", "flu"])
 
 
 def test_dtypes_are_those_that_kernels_read(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.errors import InputRefused
+from serigraph.errors import ImpossibleState, InputRefused
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.loops import fastest
 from serigraph.ledger.parts import (
@@ -100,6 +100,8 @@ class _Held:
         group_key = size_rank.astype(np.int64) * counts
         end, ascend = 0, True
         for piece in read_values(layout, release):
+            if end + len(piece.code) > len(room):
+                raise ImpossibleState("a part of the ledger has grown since it was counted")
             value = np.array([index.get(name, -1) for name in piece.names], dtype=np.int64)
             end, ascends = loop.list_entries(
                 value * (len(sizes) * counts),
