@@ -45,6 +45,7 @@ def compile_ahead(progress: Progress = silently) -> subprocess.Popen[bytes] | No
     try:
         compile_first()
     finally:
+        gc.freeze()
         gc.enable()
     return process
 

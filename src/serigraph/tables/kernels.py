@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from serigraph.compiled import kernel
+from serigraph.compiled import inner, kernel
 
 
-@kernel
+@inner
 def mix(bits):
     """Every bit depends on all: the finaliser of SplitMix64."""
     z = bits + np.uint64(0x9E3779B97F4A7C15)
