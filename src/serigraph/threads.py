@@ -16,6 +16,8 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 _Number = TypeVar("_Number", bound=np.generic)
 
+TOGETHER = 1 << 16  # numbers that stay in a processor's cache, with what NumPy makes of them
+
 
 def threads() -> int:
     """How many threads can work at the same time."""

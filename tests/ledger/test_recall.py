@@ -113,6 +113,7 @@ def test_pieces_and_compiled_loops_change_nothing(
     ids = pl.Series(range(-20, 60))
     whole = series.history(ids, protected)
     assert len(whole.value) > 1
+    assert loops.fastest() is kernels  # Numba was started
 
     def in_pieces(layout: Layout, release: ReleaseRecord) -> Iterator[CodedValues]:
         for all_of_it in read_values(layout, release):

@@ -47,7 +47,7 @@ WASTEFUL = 1.5  # a cut that leaves room for fewer groups than before seems so m
 CROWDED = 0.34  # part of a cell that its most frequent value needs: from there on, foresight
 FORESIGHT = 2.0  # how much wider a cut seems for all that the values on its sides need
 FAR_WORSE = 1e18
-SMALLEST = 1e-300
+SMALLEST = 1e-300  # survival that is told from none: below, processors become slow
 SLACK = 1e-12  # targets that are whole numbers must not be missed for a rounding error
 
 

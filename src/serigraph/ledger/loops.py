@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.threads import slices
-
-_TOGETHER = 1 << 16  # numbers that stay in a processor's cache, with what is made of them
+from serigraph.threads import TOGETHER, slices
 
 
 def fastest() -> ModuleType:
@@ -37,7 +35,7 @@ def list_entries(
 ) -> tuple[int, bool]:
     """See ``kernels.list_entries``."""
     end, ascend = first, True
-    for part in slices(len(code), longest=_TOGETHER):
+    for part in slices(len(code), longest=TOGETHER):
         of_value = value_key[code[part]]
         named = of_value >= 0
         mine = (of_value + group_key[group[part]] + count[part])[named]
@@ -54,7 +52,7 @@ def list_entries(
 
 def renumber(key: NDArray[Any], number: NDArray[np.int32], renumbered: NDArray[np.int32]) -> None:
     """See ``kernels.renumber``."""
-    for part in slices(len(key), longest=_TOGETHER):
+    for part in slices(len(key), longest=TOGETHER):
         renumbered[part] = number[key[part]]
 
 
@@ -66,5 +64,5 @@ def place_members(
     groups: NDArray[np.int32],
 ) -> None:
     """See ``kernels.place_members``."""
-    for part in slices(len(person), longest=_TOGETHER):
+    for part in slices(len(person), longest=TOGETHER):
         groups[place[person[part]]] = number[group[part]]

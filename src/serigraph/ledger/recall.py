@@ -28,10 +28,9 @@ from serigraph.ledger.parts import (
 from serigraph.ledger.release import PastExposure, ReleaseRecord
 from serigraph.population import Exposures, History, ranked
 from serigraph.progress import Progress, first_half, second_half, silently
-from serigraph.threads import side_by_side, slices
+from serigraph.threads import TOGETHER, side_by_side, slices
 
-_TOGETHER = 1 << 16  # numbers that stay in a processor's cache, with what is made of them
-_TILE = 1 << 14  # people whose past groups do, over some twenty releases
+_TILE = 1 << 14  # people whose past groups over some twenty releases stay in a processor's cache
 
 
 def recall_history(
@@ -261,7 +260,7 @@ def _places(asked: Numbered, tiles: _Tiles) -> NDArray[Any]:
         known = np.flatnonzero(number >= 0)
         place[number[known]] = tiles.places(part.start + known)
 
-    side_by_side(write, slices(len(asked.ids), longest=_TOGETHER))
+    side_by_side(write, slices(len(asked.ids), longest=TOGETHER))
     return place
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from serigraph.threads import TOGETHER
+
 _FEW = 1 << 13  # more would be written again for every part of a file
-_TOGETHER = 1 << 16  # codes that stay in a processor's cache, with what NumPy makes of them
 
 
 def cells_at(values: pl.Series, codes: NDArray[np.integer]) -> pl.Series:
@@ -23,8 +24,8 @@ def cells_at(values: pl.Series, codes: NDArray[np.integer]) -> pl.Series:
     numbers = pl.Series(codes.astype(np.uint32, copy=False))
     if values.dtype == pl.String and len(values) <= _FEW:
         occurs = np.zeros(len(values), dtype=np.bool_)
-        for begin in range(0, len(codes), _TOGETHER):
-            occurs[codes[begin : begin + _TOGETHER]] = True
+        for begin in range(0, len(codes), TOGETHER):
+            occurs[codes[begin : begin + TOGETHER]] = True
         values = values.set(pl.Series(~occurs), None)
         values = values.cast(pl.Enum(values.drop_nulls()))
     return values.gather(numbers)

@@ -16,7 +16,7 @@ MARGIN = 1e-9
 
 WORDS, WIDTH = np.uint64(4), np.uint64(64)  # of the bits in a sketch
 UNITS = 2.0**40
-SMALLEST = 1e-300
+SMALLEST = 1e-300  # survival that is told from none: below, processors become slow
 BEYOND = 1000.0  # a loss that nothing survives; a few thousand of them still fit a word
 _BIT = np.uint64(1)
 

@@ -20,13 +20,12 @@ from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.ratios import minimum_ratio, smallest_size
 from serigraph.progress import Report
 from serigraph.records import Exposure
-from serigraph.threads import side_by_side, slices, taken, threads
+from serigraph.threads import TOGETHER, side_by_side, slices, taken, threads
 from serigraph.verification import kernels
 from serigraph.verification.regions import overlapping
 
 _HALF = 32  # bits of a word
 _DECIDED_TOGETHER = 1 << 14  # pairs, so that what is made of them stays in a processor's cache
-_TOGETHER = 1 << 16  # people, likewise
 _PARTS = 16  # of the work, for each thread: so many that progress can be told
 
 
@@ -199,7 +198,7 @@ def _composition(
     people = _counted(group, groups, group >= 0)
     # Whoever is with nobody that holds a protected value, mostly nearly all, is exposed to nothing.
     is_charged = np.zeros(groups + 1, dtype=np.bool_)
-    for part in slices(len(group), longest=_TOGETHER):
+    for part in slices(len(group), longest=TOGETHER):
         is_charged[group[part][holds[part]]] = True
     is_charged[-1] = False  # the group -1
     charged = np.arange(len(group), dtype=np.uint32)
