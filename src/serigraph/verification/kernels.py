@@ -142,19 +142,24 @@ def survey_members(
     sketches,
     least_survival,
     threshold,
+    past_groups,
+    fewest,
+    most,
+    largest,
     groups,
 ):
-    """Follow every (member, value) pair of these groups through the past, in which person i was in
-    the groups ``past[i]``, or in none where that is negative.
+    """Follow the (member, value) pairs of these groups through the past, in which person i was in
+    the groups ``past[i]``, or in none where that is negative. Of the members those are looked at
+    whose ``past_groups`` are no fewer than ``fewest`` and no more than ``most``.
 
-    Whoever cannot have the worst pair, nor one close to its threshold, is counted and not followed.
-    That is told from bounds: no single exposure to a value ever left less than its
-    ``least_survival``, and no group that is sketched brought a larger loss than its sketch says,
-    nor any for values that it did not hold.
+    Whoever cannot have a pair that is worse than ``largest``, nor one close to its threshold, is
+    not followed. That is told from bounds: no single exposure to a value ever left less than its
+    ``least_survival``, and no past group brought a larger loss than its sketch says, nor any for
+    values that it did not hold.
 
-    Returns the number of pairs, the largest breach probability in floating point and its pair, and
-    the pairs that are too close to their threshold, or above it, for floats to decide. A pair is
-    (person, group, value).
+    Returns the largest breach probability in floating point, with its pair if that is worse than
+    what was known, and the pairs that are too close to their threshold, or above it, for floats to
+    decide. A pair is (person, group, value).
     """
     # Of values that are not in the group at hand this holds anything: each member of a group
     # begins anew with the group's own values. To ask of each past value whether it is one of them
@@ -165,8 +170,6 @@ def survey_members(
     close_person = [np.int64(0) for _ in range(0)]
     close_group = [np.int64(0) for _ in range(0)]
     close_value = [np.int64(0) for _ in range(0)]
-    pairs = 0
-    largest = -1.0
     worst = np.full(3, -1, dtype=np.int64)
     for g in groups:
         begin, end = value_start[g], value_start[g + 1]
@@ -179,16 +182,20 @@ def survey_members(
             worst_now = min(worst_now, 1.0 - count[e] / size[g])
             worst_past = min(worst_past, least_survival[value[e]])
             least_threshold = min(least_threshold, threshold[value[e]])
-        pairs += (end - begin) * (member_start[g + 1] - member_start[g])
+        # So few past groups bring nobody here beyond the bound.
+        few = -1
+        least = worst_now
+        while few < past.shape[1] and 1.0 - least <= min(largest, least_threshold - MARGIN):
+            few += 1
+            least *= worst_past
+        few = max(few, fewest - 1)
+        if few >= most:
+            continue
         for m in range(member_start[g], member_start[g + 1]):
             person = members[m]
-            bound = min(largest, least_threshold - MARGIN)
-            least = worst_now
-            for j in range(past.shape[1]):
-                if past[person, j] >= 0:
-                    least *= worst_past
-            if 1.0 - least <= bound:
+            if not few < past_groups[person] <= most:
                 continue
+            bound = min(largest, least_threshold - MARGIN)
             # Two units are far above the error of a logarithm.
             budget = UNITS * np.log(worst_now / (1.0 - bound)) - 2.0
             if budget > 0.0 and is_within(
@@ -219,7 +226,7 @@ def survey_members(
         close[i, 0] = close_person[i]
         close[i, 1] = close_group[i]
         close[i, 2] = close_value[i]
-    return pairs, largest, worst, close
+    return largest, worst, close
 
 
 @kernel

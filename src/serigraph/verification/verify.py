@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -102,6 +103,7 @@ def _survey(
     survived = 1.0 - history.count / history.size
     least = np.ones(len(population.protected))
     np.minimum.at(least, history.value, survived)
+    past_groups = _past_groups(history)
     member_start, members = composition.member_start, composition.members
     arguments = (
         member_start,
@@ -118,6 +120,7 @@ def _survey(
         _sketches(history, survived),
         least,
         np.array([float(value.threshold) for value in population.protected]),
+        past_groups,
     )
     # People alike were together in the past too: one after another, they find its groups in the
     # processor's cache.
@@ -125,16 +128,40 @@ def _survey(
     in_turn = charged[
         np.argsort(_neighbourhoods(population, members[member_start[charged]]), kind="stable")
     ]
-    found = side_by_side(
-        lambda part: kernels.survey_members(*arguments, part),
-        np.array_split(in_turn, _PARTS * threads()),
-        report,
-    )
+    parts = np.array_split(in_turn, _PARTS * threads())
+    # The worst pair is mostly that of somebody who was in nearly every release: such people come
+    # first. Once a bad pair is known, few others have to be followed.
+    most = int(past_groups.max(initial=0))
+    turns = [(most, most), (most - 1, most - 1), (0, most - 2)][: most + 1]
+    largest = -1.0
+
+    def survey(
+        work: tuple[tuple[int, int], NDArray[np.int64]],
+    ) -> tuple[float, NDArray[np.int64], NDArray[np.int64]]:
+        nonlocal largest
+        (fewest, most), groups = work
+        found = kernels.survey_members(*arguments, fewest, most, largest, groups)
+        largest = max(largest, found[0])
+        return found
+
+    found = side_by_side(survey, product(turns, parts), report)
     return (
-        sum(int(pairs) for pairs, _, _, _ in found),
-        max(found, key=lambda each: float(each[1]))[2],
-        np.concatenate([close for _, _, _, close in found]),
+        int(np.dot(np.diff(composition.start), np.diff(member_start))),
+        max(found, key=lambda each: each[0] if each[1][0] >= 0 else -1.0)[1],
+        np.concatenate([close for _, _, close in found]),
     )
+
+
+def _past_groups(history: History) -> NDArray[np.uint16]:
+    """In how many past groups each person was."""
+    number = np.empty(len(history.groups), dtype=np.uint16)
+    ones = np.ones(history.releases, dtype=np.float32)
+
+    def count(part: slice) -> None:
+        number[part] = (history.groups[part] >= 0).astype(np.float32) @ ones
+
+    side_by_side(count, slices(len(number), longest=TOGETHER >> 2))
+    return number
 
 
 def _sketches(history: History, survived: NDArray[np.float64]) -> NDArray[np.uint64]:
