@@ -8,33 +8,40 @@ from serigraph.compiled import kernel
 
 
 @kernel
-def list_entries(value_key, code, group, count, group_key, first, key, of_group, is_there):
-    """Write a key for each entry of a piece whose value is asked for, and its group. The key is the
-    sum of the count and the keys of value and group; values that are not asked for have a negative
-    one. Keys that occur are marked, if there is a mark for each.
+def list_entries(value_key, code, group, count, group_key, runs, key, run_group, run_start, marks):
+    """Write a key for each entry of a piece whose value is asked for. The key is the sum of the
+    count and the keys of value and group; values that are not asked for have a negative one. Keys
+    that occur are marked, if there is a mark for each.
 
-    Writes from place ``first`` on; returns the place behind the last entry, and whether groups
-    ascend, and keys within each, from the entry before ``first`` on.
+    Entries of a group that follow each other are a run, of which group and start are written; so
+    many ``runs`` are written already, and behind them where the next one starts. Returns the number
+    of runs, and whether groups ascend, and keys within each, from the last entry before.
     """
-    end = first
+    end = run_start[runs]
     ascend = True
-    marks = len(is_there) > 0
+    is_marked = len(marks) > 0
     last_group, last_key = np.int64(-1), np.int64(-1)
-    if first > 0:
-        last_group, last_key = np.int64(of_group[first - 1]), np.int64(key[first - 1])
+    if runs > 0:
+        last_group, last_key = np.int64(run_group[runs - 1]), np.int64(key[end - 1])
     for i in range(len(code)):
         of_value = value_key[code[i]]
         if of_value < 0:
             continue
         mine, my_group = of_value + group_key[group[i]] + count[i], np.int64(group[i])
         key[end] = mine
-        of_group[end] = my_group
-        if marks:
-            is_there[mine] = True
-        ascend &= last_group < my_group or (last_group == my_group and last_key < mine)
+        if is_marked:
+            marks[mine] = True
+        if my_group == last_group:
+            ascend &= last_key < mine
+        else:
+            ascend &= last_group < my_group
+            run_group[runs] = my_group
+            run_start[runs] = end
+            runs += 1
         last_group, last_key = my_group, mine
         end += 1
-    return end, ascend
+    run_start[runs] = end
+    return runs, ascend
 
 
 @kernel

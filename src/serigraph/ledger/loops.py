@@ -28,26 +28,34 @@ def list_entries(
     group: NDArray[np.uint32],
     count: NDArray[np.uint32],
     group_key: NDArray[np.int64],
-    first: int,
+    runs: int,
     key: NDArray[Any],
-    of_group: NDArray[np.uint32],
-    is_there: NDArray[np.bool_],
+    run_group: NDArray[np.uint32],
+    run_start: NDArray[np.int64],
+    marks: NDArray[np.bool_],
 ) -> tuple[int, bool]:
     """See ``kernels.list_entries``."""
-    end, ascend = first, True
+    ascend = True
     for part in slices(len(code), longest=TOGETHER):
         of_value = value_key[code[part]]
         named = of_value >= 0
-        mine = (of_value + group_key[group[part]] + count[part])[named]
-        begin, end = end, end + len(mine)
-        key[begin:end], of_group[begin:end] = mine, group[part][named]
-        if len(is_there):
-            is_there[mine] = True
-        groups, keys = (each[max(begin - 1, 0) : end] for each in (of_group, key))
-        is_next = groups[1:] > groups[:-1]
-        is_same = groups[1:] == groups[:-1]
-        ascend &= bool((is_next | is_same & (keys[1:] > keys[:-1])).all())
-    return end, ascend
+        mine, groups = (of_value + group_key[group[part]] + count[part])[named], group[part][named]
+        begin = int(run_start[runs])
+        key[begin : begin + len(mine)] = mine
+        if len(marks):
+            marks[mine] = True
+        before = [run_group[runs - 1]] if runs else []
+        groups = np.concatenate([np.array(before, dtype=groups.dtype), groups])
+        keys = key[begin - len(before) : begin + len(mine)]
+        is_next = groups[1:] != groups[:-1]
+        ascend &= bool((np.where(is_next, groups[1:] > groups[:-1], keys[1:] > keys[:-1])).all())
+        first = np.flatnonzero(np.append(not before, is_next)[: len(groups)])
+        end = runs + len(first)
+        run_group[runs:end] = groups[first]
+        run_start[runs:end] = begin - len(before) + first
+        run_start[end] = begin + len(mine)
+        runs = end
+    return runs, ascend
 
 
 def renumber(key: NDArray[Any], number: NDArray[np.int32], renumbered: NDArray[np.int32]) -> None:

@@ -24,7 +24,7 @@ from serigraph.ledger.layout import Layout
 from serigraph.ledger.release import IdType, ReleaseRecord
 from serigraph.ledger.storage import RESTORE, FileDigest, digest_of, storage_errors
 from serigraph.population import Proof, order_by
-from serigraph.threads import side_by_side, slices
+from serigraph.threads import TOGETHER, side_by_side, slices
 
 _ENDING = ".parquet"
 PEOPLE, MEMBERS, GROUPS, VALUES = (
@@ -80,7 +80,7 @@ def encode_parts(proof: Proof, asked: Numbered) -> EncodedParts:
     number[is_new] = np.arange(asked.people, asked.people + newcomers)
 
     def members() -> bytes:
-        if (number[1:] > number[:-1]).all():
+        if _ascend(number):
             return encode_members(number, proof.group, proof.present)
         order = order_by(number)
         return encode_members(number[order], proof.group[order], proof.present[order])
@@ -304,7 +304,8 @@ def numbers_of(ids: pl.Series, known: Sequence[pl.Series]) -> NDArray[np.int64]:
     [3, -1, 0]
     """
     if ids.dtype == pl.Int64:
-        return _searched(ids.to_numpy(), [each.to_numpy() for each in known])
+        pieces = [piece.to_numpy() for each in known for piece in each.get_chunks()]
+        return _searched(ids.to_numpy(), pieces)
     numbers = np.full(len(ids), -1, dtype=np.int64)
     if known:
         people = pl.concat(known).alias("id").to_frame().with_row_index("person")
@@ -316,11 +317,11 @@ def numbers_of(ids: pl.Series, known: Sequence[pl.Series]) -> NDArray[np.int64]:
 def _searched(ids: NDArray[np.int64], known: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     """The same for integers. They are mostly in order, and searched in a fraction of the time that
     it takes to join them."""
-    if not (ids[1:] > ids[:-1]).all():
+    if not _ascend(ids):
         different, place = np.unique(ids, return_inverse=True)
         return _searched(different, known)[place]
     # A release that was made on many machines has its people in the order of their districts.
-    orders = [None if (each[1:] > each[:-1]).all() else np.argsort(each) for each in known]
+    orders = [None if _ascend(each) else np.argsort(each) for each in known]
     numbers = np.full(len(ids), -1, dtype=np.int64)
 
     def search(here: slice) -> None:
@@ -330,8 +331,18 @@ def _searched(ids: NDArray[np.int64], known: Sequence[NDArray[np.int64]]) -> NDA
             numbers[here][place] = first + (among if order is None else order[among])
             first += len(each)
 
-    side_by_side(search, slices(len(ids)))
+    side_by_side(search, slices(len(ids), longest=TOGETHER))
     return numbers
+
+
+def _ascend(numbers: NDArray[np.integer]) -> bool:
+    """Whether each is larger than the one before."""
+    return all(
+        side_by_side(
+            lambda part: bool((numbers[part][1:] > numbers[part][:-1]).all()),
+            [slice(max(part.start - 1, 0), part.stop) for part in slices(len(numbers), TOGETHER)],
+        )
+    )
 
 
 def _matches(
@@ -342,28 +353,39 @@ def _matches(
     >>> [places.tolist() for places in _matches(np.array([1, 4, 6, 9]), np.array([0, 4, 9]))]
     [[1, 3], [1, 2]]
     """
-    if len(left) == 0 or len(right) == 0:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     # What lies outside of the other's range, mostly nearly all, is not looked for.
-    begin, end = np.searchsorted(left, right[0]), np.searchsorted(left, right[-1], "right")
-    left = left[begin:end]
+    first, left = _between(left, right)
+    begin, right = _between(right, left)
     if len(left) > len(right):
         there, here = _matches(right, left)
-        return begin + here, there
+        return first + here, begin + there
     at = np.minimum(np.searchsorted(right, left), len(right) - 1)
     here = np.flatnonzero(right[at] == left)
-    return begin + here, at[here]
+    return first + here, begin + at[here]
+
+
+def _between(
+    numbers: NDArray[np.int64], others: NDArray[np.int64]
+) -> tuple[int, NDArray[np.int64]]:
+    """The part of ascending numbers that is in the range of others, and where it begins."""
+    if len(others) == 0:
+        return 0, numbers[:0]
+    begin, end = np.searchsorted(numbers, others[0]), np.searchsorted(numbers, others[-1], "right")
+    return int(begin), numbers[begin:end]
 
 
 def _encode(columns: Mapping[str, pl.Series], encodings: Mapping[str, str]) -> bytes:
-    import pyarrow.parquet as pq  # only whoever publishes waits for it
+    import pyarrow as pa  # only whoever publishes waits for it
+    import pyarrow.parquet as pq
 
     table = pl.DataFrame(dict(columns)).to_arrow(compat_level=pl.CompatLevel.oldest())
+    # Nothing is missing in a ledger, and need not be looked for whenever it is read.
+    complete = pa.schema([field.with_nullable(False) for field in table.schema])
     buffer = io.BytesIO()
     pq.write_table(
-        table,
+        table.cast(complete),
         buffer,
-        compression="zstd",
+        compression="snappy",
         use_dictionary=[name for name in columns if name not in encodings],
         column_encoding=dict(encodings),
         write_statistics=False,

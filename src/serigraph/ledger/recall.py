@@ -26,7 +26,7 @@ from serigraph.ledger.parts import (
     read_values,
 )
 from serigraph.ledger.release import PastExposure, ReleaseRecord
-from serigraph.population import Exposures, History, ranked
+from serigraph.population import Different, Exposures, History, ranked
 from serigraph.progress import Progress, first_half, second_half, silently
 from serigraph.threads import TOGETHER, side_by_side, slices
 
@@ -67,11 +67,21 @@ def recall_history(
         range(len(releases)),
         second_half(report),
     )
-    return History.of_exposures(
-        tiles.by_person(),
-        np.concatenate([each.lengths for each in held]),
-        [each.exposures for each in held],
-        numbers,
+    together = Exposures.together([each.exposures for each in held])
+    number = np.split(together.number, list(accumulate(len(each.exposures) for each in held))[:-1])
+    entries = [0, *accumulate(len(each.key) for each in held)]
+    exposure = numbers if entries[-1] == len(numbers) else np.empty(entries[-1], dtype=np.int32)
+    side_by_side(
+        lambda j: held[j].write_numbers(number[j], exposure[entries[j] : entries[j + 1]]),
+        range(len(releases)),
+    )
+    return History(
+        groups=tiles.by_person(),
+        start=np.cumsum(np.concatenate([[0], *(each.lengths for each in held)]), dtype=np.int64),
+        exposure=exposure,
+        value=together.value,
+        count=together.count,
+        size=together.size,
     )
 
 
@@ -81,59 +91,74 @@ class _Held:
 
     group: NDArray[np.uint32]  # the release's number of each group, ascending
     lengths: NDArray[np.int64]
-    exposures: Exposures
+    key: NDArray[Any]  # of what each group held, ascending by value
+    keys: int  # that there may be
+    exposures: Different  # that occur
+    exposure_key: NDArray[np.int64]  # of each of them
 
     @staticmethod
     def recall(
         layout: Layout, release: ReleaseRecord, protected: Sequence[str], room: NDArray[np.int32]
     ) -> _Held:
-        """``room`` has a place for every value in every group: numbers are written there."""
+        """``room`` has a place for every value in every group: keys are written there."""
         loop = fastest()
         index = {name: number for number, name in enumerate(protected)}
         sizes, size_rank = ranked(_sizes(layout, release))
         counts = int(sizes.max(initial=0)) + 1
-        different = len(protected) * len(sizes) * counts
-        key: NDArray[Any] = room if different < 2**31 else np.empty(len(room), dtype=np.int64)
-        group = np.empty(len(room), dtype=np.uint32)
-        is_there = np.zeros(different if different <= len(room) else 0, dtype=np.bool_)
+        keys = len(protected) * len(sizes) * counts
+        key: NDArray[Any] = room if keys < 2**31 else np.empty(len(room), dtype=np.int64)
+        run_group = np.empty(len(room), dtype=np.uint32)
+        run_start = np.empty(len(room) + 1, dtype=np.int64)
+        run_start[0] = 0
+        marks = np.zeros(keys if keys <= len(room) else 0, dtype=np.bool_)
         group_key = size_rank.astype(np.int64) * counts
-        end, ascend = 0, True
+        runs, ascend = 0, True
         for piece in read_values(layout, release):
-            if end + len(piece.code) > len(room):
+            if run_start[runs] + len(piece.code) > len(room):
                 raise ImpossibleState("a part of the ledger has grown since it was counted")
             value = np.array([index.get(name, -1) for name in piece.names], dtype=np.int64)
-            end, ascends = loop.list_entries(
+            runs, ascends = loop.list_entries(
                 value * (len(sizes) * counts),
                 piece.code,
                 piece.group,
                 piece.count,
                 group_key,
-                end,
+                runs,
                 key,
-                group,
-                is_there,
+                run_group,
+                run_start,
+                marks,
             )
             ascend &= ascends
-        group, key, number = group[:end], key[:end], room[:end]
+        group, lengths = run_group[:runs].copy(), np.diff(run_start[: runs + 1])
+        key = key[: run_start[runs]]
         # Within a group the size is the same: keys ascend as the values do.
         if not ascend:
-            order = np.lexsort((key, group))
-            group, key = group[order], key[order]
-        begin = np.flatnonzero(np.append(True, group[1:] != group[:-1])[: len(group)])
-        if len(is_there):
-            found = np.flatnonzero(is_there)
-            loop.renumber(key, np.cumsum(is_there, dtype=np.int32) - np.int32(1), number)
+            of_key = np.repeat(group, lengths)
+            key = key[np.lexsort((key, of_key))]
+            group, lengths = np.unique(of_key, return_counts=True)
+        if len(marks):
+            found = exposure_key = np.flatnonzero(marks)
         else:
-            found, number = ranked(key, number)
+            found, key = ranked(key)
+            keys = len(found)
+            exposure_key = np.arange(keys)
         left, count = np.divmod(found, counts)
         value, size_at = np.divmod(left, max(len(sizes), 1))
         return _Held(
-            group=group[begin],
-            lengths=np.diff(begin, append=len(group)),
-            exposures=Exposures(
-                number, value.astype(np.int32), count.astype(np.int64), sizes[size_at]
-            ),
+            group=group,
+            lengths=lengths,
+            key=key,
+            keys=keys,
+            exposures=Different(value.astype(np.int32), count.astype(np.int64), sizes[size_at]),
+            exposure_key=exposure_key,
         )
+
+    def write_numbers(self, number: NDArray[np.int32], exposure: NDArray[np.int32]) -> None:
+        """Write what each group held, with the ``number`` that each exposure has among all."""
+        number_of = np.empty(self.keys, dtype=np.int32)
+        number_of[self.exposure_key] = number
+        fastest().renumber(self.key, number_of, exposure)
 
 
 @dataclass(frozen=True)

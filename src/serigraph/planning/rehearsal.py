@@ -99,7 +99,7 @@ def _after(
     now = np.full((population.size, 1), -1, dtype=np.int32)
     now[population.ids.search_sorted(proof.ids).to_numpy(), 0] = shown_as[proof.group]
     chosen_from = proof.present_size if is_presence_known else proof.size
-    before = Exposures(history.exposure, history.value, history.count, history.size)
+    before = Exposures(history.value, history.count, history.size, history.exposure)
     shown = Exposures.of(lengths, value[order], proof.value_count[order], chosen_from[kept])
     return History.of_exposures(
         np.concatenate([history.groups, now], axis=1),

@@ -1,7 +1,7 @@
 """The people of a release and their past, as arrays that every later step reads."""
 
 from serigraph.population.domain import Domain, Kind
-from serigraph.population.history import Exposures, History
+from serigraph.population.history import Different, Exposures, History
 from serigraph.population.ordering import order_by, order_by_keys, ranked
 from serigraph.population.people import CodedValues, Population, ProtectedValue
 from serigraph.population.proof import Proof
@@ -11,6 +11,7 @@ from serigraph.population.taxonomy import Taxonomy
 __all__ = [
     "CodedValues",
     "Domain",
+    "Different",
     "Exposures",
     "History",
     "Kind",

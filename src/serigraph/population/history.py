@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.population.ordering import ranked
-from serigraph.threads import side_by_side
-
-_BLOCK = 2**16  # exposures that NumPy finds in the processor's cache from one step to the next
 
 Numbers = Sequence[int] | NDArray[np.integer]
 
@@ -58,39 +54,17 @@ class History:
 
     @staticmethod
     def of_exposures(
-        groups: NDArray[np.int32],
-        lengths: Numbers,
-        pieces: Sequence[Exposures],
-        room: NDArray[np.int32] | None = None,
+        groups: NDArray[np.int32], lengths: Numbers, pieces: Sequence[Exposures]
     ) -> History:
-        """A history from what the groups held, piece by piece, in the order of the groups.
-
-        If the numbers of the pieces fill a ``room``, one after the other, they stay in it.
-        """
-        value = np.concatenate([each.value for each in pieces])
-        together = Exposures.of(
-            np.ones(len(value), dtype=np.int64),
-            value,
-            np.concatenate([each.count for each in pieces]),
-            np.concatenate([each.size for each in pieces]),
-        )
-        first = [0, *accumulate(len(each.value) for each in pieces)]
-        done = [0, *accumulate(len(each.number) for each in pieces)]
-        exposure = room
-        if exposure is None or len(exposure) != done[-1]:
-            exposure = np.empty(done[-1], dtype=np.int32)
-
-        def number_through(j: int) -> None:
-            number = together.number[first[j] : first[j + 1]]
-            for begin in range(done[j], done[j + 1], _BLOCK):
-                end = min(begin + _BLOCK, done[j + 1])
-                exposure[begin:end] = number[pieces[j].number[begin - done[j] : end - done[j]]]
-
-        side_by_side(number_through, range(len(pieces)))
+        """A history from what the groups held, piece by piece, in the order of the groups."""
+        together = Exposures.together(pieces)
+        numbers = np.split(together.number, np.cumsum([len(each) for each in pieces])[:-1])
         return History(
             groups=np.ascontiguousarray(groups),
             start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-            exposure=exposure,
+            exposure=np.concatenate(
+                [number[each.number] for number, each in zip(numbers, pieces, strict=True)]
+            ),
             value=together.value,
             count=together.count,
             size=together.size,
@@ -102,13 +76,22 @@ class History:
 
 
 @dataclass(frozen=True)
-class Exposures:
+class Different:
+    """Exposures that all differ, each with its value, its count and its size."""
+
+    value: NDArray[np.int32]
+    count: NDArray[np.int64]
+    size: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+
+@dataclass(frozen=True)
+class Exposures(Different):
     """What groups held, as numbers of exposures that all differ."""
 
     number: NDArray[np.int32]  # for each value in each group
-    value: NDArray[np.int32]  # of each number, as the next two
-    count: NDArray[np.int64]
-    size: NDArray[np.int64]
 
     @staticmethod
     def of(lengths: Numbers, value: Numbers, count: Numbers, size: Numbers) -> Exposures:
@@ -127,4 +110,15 @@ class Exposures:
         keys, number = ranked(key)
         left, count_at = np.divmod(keys, max(len(counts), 1))
         value_at, size_at = np.divmod(left, max(len(sizes), 1))
-        return Exposures(number, value_at.astype(np.int32), counts[count_at], sizes[size_at])
+        return Exposures(value_at.astype(np.int32), counts[count_at], sizes[size_at], number)
+
+    @staticmethod
+    def together(pieces: Sequence[Different]) -> Exposures:
+        """The exposures that differ over several pieces, and the number of each of each piece."""
+        value = np.concatenate([each.value for each in pieces])
+        return Exposures.of(
+            np.ones(len(value), dtype=np.int64),
+            value,
+            np.concatenate([each.count for each in pieces]),
+            np.concatenate([each.size for each in pieces]),
+        )
