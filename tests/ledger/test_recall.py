@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,17 +12,15 @@ import polars as pl
 import pytest
 
 from ledger.builders import FIRST, SECOND, Person, new_series, publish
-from serigraph.errors import ImpossibleState, InputRefused
+from serigraph.errors import InputRefused
 from serigraph.ledger import (
     PRESENCE_KNOWN,
     PRESENCE_UNKNOWN,
     PastExposure,
-    ReleaseRecord,
     kernels,
     loops,
     recall,
 )
-from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import CodedValues, read_values
 from serigraph.population import History
 
@@ -115,8 +113,8 @@ def test_pieces_and_compiled_loops_change_nothing(
     assert len(whole.value) > 1
     assert loops.fastest() is kernels  # Numba was started
 
-    def in_pieces(layout: Layout, release: ReleaseRecord) -> Iterator[CodedValues]:
-        for all_of_it in read_values(layout, release):
+    def in_pieces(files: Sequence[bytes]) -> Iterator[CodedValues]:
+        for all_of_it in read_values(files):
             for entry in range(len(all_of_it.group)):
                 here = slice(entry, entry + 1)
                 name = all_of_it.names[int(all_of_it.code[entry])]
@@ -133,16 +131,6 @@ def test_pieces_and_compiled_loops_change_nothing(
         other = series.history(ids, protected)
         for name in ("groups", "start", "exposure", "value", "count", "size"):
             assert np.array_equal(getattr(other, name), getattr(whole, name)), name
-
-
-def test_a_part_that_grows_while_it_is_read_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    series = new_series(tmp_path)
-    publish(series, "a", FIRST)
-    monkeypatch.setattr(recall, "count_values", lambda *_: 0)
-    with pytest.raises(ImpossibleState, match="has grown"):
-        series.history(pl.Series(["ann"]), ["HIV", "flu"])
 
 
 def test_dtypes_are_those_that_kernels_read(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.errors import ImpossibleState, InputRefused
+from serigraph.errors import InputRefused
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.loops import fastest
 from serigraph.ledger.parts import (
@@ -20,7 +20,8 @@ from serigraph.ledger.parts import (
     MEMBERS,
     VALUES,
     Numbered,
-    count_values,
+    count_rows,
+    read_files,
     read_members,
     read_part,
     read_values,
@@ -49,13 +50,14 @@ def recall_history(
     if not releases:
         return History.none(len(asked.ids))
     report = partial(progress, "recalling")
+    values = side_by_side(lambda each: read_files(layout, each, VALUES), releases)
     # Everything is written where it stays: to provide memory takes the system longer than to fill
     # it.
-    ends = list(accumulate(count_values(layout, each) for each in releases))
+    ends = list(accumulate(map(count_rows, values)))
     numbers = np.empty(ends[-1], dtype=np.int32)
     room = np.split(numbers, ends[:-1])
     held = side_by_side(
-        lambda j: _Held.recall(layout, releases[j], protected, room[j]),
+        lambda j: _Held.recall(_sizes(layout, releases[j]), values[j], protected, room[j]),
         range(len(releases)),
         first_half(report),
     )
@@ -98,12 +100,16 @@ class _Held:
 
     @staticmethod
     def recall(
-        layout: Layout, release: ReleaseRecord, protected: Sequence[str], room: NDArray[np.int32]
+        size: NDArray[np.int64],
+        values: Sequence[bytes],
+        protected: Sequence[str],
+        room: NDArray[np.int32],
     ) -> _Held:
-        """``room`` has a place for every value in every group: keys are written there."""
+        """From the sizes of the groups, and the files that say what they held. ``room`` has a place
+        for each of their rows: keys are written there."""
         loop = fastest()
         index = {name: number for number, name in enumerate(protected)}
-        sizes, size_rank = ranked(_sizes(layout, release))
+        sizes, size_rank = ranked(size)
         counts = int(sizes.max(initial=0)) + 1
         keys = len(protected) * len(sizes) * counts
         key: NDArray[Any] = room if keys < 2**31 else np.empty(len(room), dtype=np.int64)
@@ -113,9 +119,7 @@ class _Held:
         marks = np.zeros(keys if keys <= len(room) else 0, dtype=np.bool_)
         group_key = size_rank.astype(np.int64) * counts
         runs, ascend = 0, True
-        for piece in read_values(layout, release):
-            if run_start[runs] + len(piece.code) > len(room):
-                raise ImpossibleState("a part of the ledger has grown since it was counted")
+        for piece in read_values(values):
             value = np.array([index.get(name, -1) for name in piece.names], dtype=np.int64)
             runs, ascends = loop.list_entries(
                 value * (len(sizes) * counts),
@@ -212,7 +216,7 @@ def _place_groups(
     number = np.full(release.groups, -1, dtype=np.int32)
     number[held.group] = np.arange(first, first + len(held.group), dtype=np.int32)
     loop = fastest()
-    for person, group in read_members(layout, release):
+    for person, group in read_members(read_files(layout, release, MEMBERS)):
         loop.place_members(person, group, number, place, groups)
 
 

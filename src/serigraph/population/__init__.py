@@ -10,8 +10,8 @@ from serigraph.population.taxonomy import Taxonomy
 
 __all__ = [
     "CodedValues",
-    "Domain",
     "Different",
+    "Domain",
     "Exposures",
     "History",
     "Kind",

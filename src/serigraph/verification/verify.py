@@ -140,15 +140,15 @@ def _survey(
     ) -> tuple[float, NDArray[np.int64], NDArray[np.int64]]:
         nonlocal largest
         (fewest, most), groups = work
-        found = kernels.survey_members(*arguments, fewest, most, largest, groups)
-        largest = max(largest, found[0])
-        return found
+        found, pair, close = kernels.survey_members(*arguments, fewest, most, largest, groups)
+        largest = max(largest, found)
+        return found if pair[0] >= 0 else -1.0, pair, close
 
-    found = side_by_side(survey, product(turns, parts), report)
+    surveyed = side_by_side(survey, product(turns, parts), report)
     return (
         int(np.dot(np.diff(composition.start), np.diff(member_start))),
-        max(found, key=lambda each: each[0] if each[1][0] >= 0 else -1.0)[1],
-        np.concatenate([close for _, _, close in found]),
+        max(surveyed, key=lambda each: each[0])[1],
+        np.concatenate([close for _, _, close in surveyed]),
     )
 
 
