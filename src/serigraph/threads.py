@@ -43,9 +43,9 @@ def taken(
 ) -> NDArray[_Number]:
     """What lies at these places, all of which are there. (NumPy first checks them, and makes
     another copy for it, unless it is told to clip them.)"""
-    found = np.empty(len(places), dtype=source.dtype) if out is None else out
+    found = np.empty((len(places), *source.shape[1:]), dtype=source.dtype) if out is None else out
     side_by_side(
-        lambda part: np.take(source, places[part], out=found[part], mode="clip"),
+        lambda part: np.take(source, places[part], axis=0, out=found[part], mode="clip"),
         slices(len(places)),
     )
     return found

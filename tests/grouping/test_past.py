@@ -14,7 +14,6 @@ from grouping.cases import Case, case, cases, number_line
 from grouping.naive import PastGroup, Person, is_bearable, links_and_survival
 from population.settings import unhurried
 from serigraph.grouping import kernels
-from serigraph.grouping.districts import Districts, with_own_targets
 from serigraph.grouping.kernels import Facts
 from serigraph.grouping.problem import facts, scratch
 from serigraph.privacy import ConstantRatio
@@ -29,20 +28,24 @@ def allowed_by(f, s, people, size, cap):  # type: ignore[no-untyped-def]
     return kernels.find_allowed(f, s, people, touched, size, cap)
 
 
+@numba.njit
+def is_too_small(f, people, size):  # type: ignore[no-untyped-def]
+    return kernels.is_too_small(f, people, 0, len(people), size)
+
+
 def facts_of(problem: Case) -> Facts:
-    f = facts(problem.population, problem.history, problem.demand, problem.weight, problem.key)
-    drawn = Districts(f, np.arange(len(problem.people)), np.empty((0, 0), dtype=np.int64))
-    return with_own_targets(drawn).facts
+    return facts(problem.population, problem.history, problem.demand, problem.weight, problem.key)
 
 
 @unhurried
 @given(cases())
 def test_nobody_fits_a_group_below_its_own_target(problem: Case) -> None:
-    own = facts_of(problem).own
+    f, people = facts_of(problem), np.arange(len(problem.people))
+    assert not is_too_small(f, people, np.inf)
     if problem.history.releases == 0:
-        assert len(own) == 0
+        assert len(f.own) == 0
         return
-    for target, person in zip(own.tolist(), problem.people, strict=True):
+    for target, person in zip(f.own.tolist(), problem.people, strict=True):
         ratios = [
             problem.strategies[value].ratio(
                 problem.thresholds[value], *links_and_survival(person, value)
@@ -50,6 +53,9 @@ def test_nobody_fits_a_group_below_its_own_target(problem: Case) -> None:
             for value in person.held
         ]
         assert target == pytest.approx(max(ratios, default=0.0))
+    largest = f.own.max(initial=0.0)
+    assert not is_too_small(f, people, largest)
+    assert is_too_small(f, people, largest * 0.99) == bool(0.0 < largest < np.inf)
 
 
 @unhurried

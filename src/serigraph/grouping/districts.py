@@ -4,7 +4,7 @@ can be shared out to threads."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,21 +90,6 @@ def _settle(tree: NDArray[np.int64], people: NDArray[np.int64]) -> None:
         tree[row, kernels.END] = tree[tree[row, kernels.RIGHT], kernels.END]
 
 
-def with_own_targets(drawn: Districts) -> Districts:
-    """Let the facts say what people with a past ask of any group at all."""
-    f = drawn.facts
-    if f.past.shape[1] == 0:
-        return drawn
-    own = np.empty(len(f.past))
-
-    def find(s: Scratch, people: NDArray[np.int64]) -> NDArray[np.int64]:
-        kernels.find_own_targets(f, s, people, own)
-        return people
-
-    in_threads(np.arange(len(own), dtype=np.uint32), len(f.base), find)
-    return replace(drawn, facts=f._replace(own=own))
-
-
 def in_threads(
     cells: NDArray[np.int64],
     values: int,
@@ -156,7 +141,7 @@ def _arranged(
             held_start=held_start,
             held=held,
             weight=f.weight if f.weight.all() else taken(f.weight, order),
-            past=f.past[order],
+            past=taken(f.past, order),
         ),
         order,
     )

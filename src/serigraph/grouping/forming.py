@@ -18,13 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.grouping import kernels
-from serigraph.grouping.districts import (
-    PARTS,
-    Districts,
-    districts,
-    in_threads,
-    with_own_targets,
-)
+from serigraph.grouping.districts import PARTS, Districts, districts, in_threads
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import Demand, facts, scratch
 from serigraph.population import Domain, History, Population, order_by, ranked
@@ -69,7 +63,7 @@ def form_groups(
     single = len(f.held) == np.count_nonzero(f.held_start[1:] > f.held_start[:-1])
     simple = f.past.shape[1] == 0 and (single or not demand.interleave)
     whole = whole_cell(population.size, box or whole_box(population.domains))
-    drawn = with_own_targets(districts(f, whole, simple))
+    drawn = districts(f, whole, simple)
     progress("forming groups")
     form = _interleaved if demand.interleave else _boxed
     formed = form(drawn, method, simple, partial(progress, "forming groups"))

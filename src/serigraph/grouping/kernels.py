@@ -68,10 +68,12 @@ class Facts(NamedTuple):
     past_exposure: NDArray[np.int32]
     exposure_value: NDArray[np.int32]
     exposure_survival: NDArray[np.float64]  # 1 - n_s/n
-    own: NDArray[np.float64]  # largest target of a person for what it holds; of nobody, if no past
+    value_exposure: NDArray[np.int32]  # the first exposure to each value: they ascend by value
+    own: NDArray[np.float64]  # largest target of a person for what it holds, once it was asked for
     base: NDArray[np.float64]  # target of each value for a person without history
     rule: NDArray[np.int32]  # of each value, a row of the next
     rules: NDArray[np.float64]  # 1 - threshold, factor, two lengths, ratios, shares
+    counts_links: bool  # some rule asks how often a pair was linked
     minimum_size: int
     interleave: bool
 
@@ -197,8 +199,8 @@ def find_past(f, people, first, last, spans):
 
 @inner
 def walk_past(f, s, touched, spans, k):
-    """Write the links to the values touched of the person with spans ``k``, and the survival that
-    they have left."""
+    """Write the survival that the person with spans ``k`` has left of each of the values touched,
+    and the links to them, if these count."""
     for t in range(touched):
         s.links[s.touched[t]] = 0
         s.survival[s.touched[t]] = 1.0
@@ -209,51 +211,53 @@ def walk_past(f, s, touched, spans, k):
         for e in range(spans[k, 0, j], spans[k, 1, j]):
             exposure = f.past_exposure[e]
             value = f.exposure_value[exposure]
-            s.links[value] += 1
             s.survival[value] = max(s.survival[value] * f.exposure_survival[exposure], SMALLEST)
+        for e in range(spans[k, 0, j], spans[k, 1, j] if f.counts_links else spans[k, 0, j]):
+            s.links[f.exposure_value[f.past_exposure[e]]] += 1
 
 
-@kernel
-def find_own_targets(f, s, people, own):
-    """Write for each of these people the largest target among the values that it holds itself: a
-    group that is smaller cannot hold the person."""
-    # Exposures are numbered by value: the number of one tells what it is to.
-    first = np.zeros(len(f.base) + 1, dtype=np.int32)
-    for value in f.exposure_value:
-        first[value + 1] += 1
-    for value in range(len(f.base)):
-        first[value + 1] += first[value]
+@making
+def is_too_small(f, people, a, b, size):
+    """Whether one of the people fits no group of this size, whoever else is in it."""
+    if f.past.shape[1] == 0:
+        return False
     spans = spans_of(f)
-    for i in range(len(people)):
-        k = i % TOGETHER
-        if k == 0:
-            find_past(f, people, i, min(i + TOGETHER, len(people)), spans)
-        person, groups = people[i], spans[k, 2, f.past.shape[1]]
-        own[person] = 0.0
-        for h in range(f.held_start[person], f.held_start[person + 1]):
-            value = f.held[h]
-            low, high = first[value], first[value + 1]
-            links = 0
-            survival = 1.0
-            for j in range(groups):
-                met = -1  # looked for to the end: that is done for several exposures at once
-                for e in range(spans[k, 0, j], spans[k, 1, j]):
-                    exposure = f.past_exposure[e]
-                    met = max(met, exposure if low <= exposure < high else -1)
-                if met >= 0:
-                    links += 1
-                    survival *= f.exposure_survival[met]
-            target = next_target(f.rules, f.rule[value], links, survival)
-            own[person] = max(own[person], target)
+    for first in range(a, b, TOGETHER):
+        last = min(first + TOGETHER, b)
+        is_known = True
+        for i in range(first, last):
+            is_known = is_known and f.own[people[i]] >= 0.0
+        if not is_known:
+            find_past(f, people, first, last, spans)
+            for i in range(first, last):
+                f.own[people[i]] = own_target(f, people[i], spans, i - first)
+        for i in range(first, last):
+            if f.own[people[i]] > size * (1.0 + SLACK):
+                return True
+    return False
 
 
 @inner
-def is_too_small(f, people, a, b, size):
-    """Whether one of the people fits no group of this size, whoever else is in it."""
-    for i in range(a, b if len(f.own) > 0 else a):
-        if f.own[people[i]] > size * (1.0 + SLACK):
-            return True
-    return False
+def own_target(f, person, spans, k):
+    """The largest target among the values that the person with spans ``k`` holds itself: a group
+    that is smaller cannot hold the person."""
+    own = 0.0
+    for h in range(f.held_start[person], f.held_start[person + 1]):
+        value = f.held[h]
+        # The number of an exposure tells what it is to.
+        low, high = f.value_exposure[value], f.value_exposure[value + 1]
+        links = 0
+        survival = 1.0
+        for j in range(spans[k, 2, f.past.shape[1]]):
+            met = -1  # looked for to the end: that is done for several exposures at once
+            for e in range(spans[k, 0, j], spans[k, 1, j]):
+                exposure = f.past_exposure[e]
+                met = max(met, exposure if low <= exposure < high else -1)
+            if met >= 0:
+                links += 1
+                survival *= f.exposure_survival[met]
+        own = max(own, next_target(f.rules, f.rule[value], links, survival))
+    return own
 
 
 @making
@@ -268,7 +272,7 @@ def find_needs(f, s, people, a, b, touched):
             walk_past(f, s, touched, spans, k)
             for t in range(touched):
                 value = s.touched[t]
-                if s.links[value] > 0:
+                if s.survival[value] < 1.0:
                     target = next_target(f.rules, f.rule[value], s.links[value], s.survival[value])
                     s.need[value] = max(s.need[value], target)
                     s.linked[value] += 1
@@ -432,11 +436,9 @@ def find_allowed(f, s, who, touched, size, cap):
     value touched], or nothing if nobody has a past."""
     allowed = np.empty((len(who) if f.past.shape[1] > 0 else 0, touched), dtype=np.int64)
     survival, keep, factor = np.empty(touched), np.empty(touched), np.empty(touched)
-    by_links = False
     for t in range(touched):
         rule = f.rule[s.touched[t]]
         keep[t], factor[t] = f.rules[rule, 0], f.rules[rule, 1]
-        by_links = by_links or f.rules[rule, 2] + f.rules[rule, 3] > 0.0
     spans = spans_of(f)
     for i in range(len(allowed)):
         k = i % TOGETHER
@@ -449,7 +451,7 @@ def find_allowed(f, s, who, touched, size, cap):
         for t in range(touched):
             share = (survival[t] - keep[t]) / (factor[t] * survival[t])
             allowed[i, t] = int(min(max(size * share, 0.0), float(cap[t])))
-        if by_links:
+        if f.counts_links:
             for t in range(touched):
                 value = s.touched[t]
                 target = next_target(f.rules, f.rule[value], s.links[value], survival[t])

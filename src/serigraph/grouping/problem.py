@@ -81,7 +81,10 @@ def facts(
         past_exposure=_own(history.exposure, np.int32),
         exposure_value=_own(history.value, np.int32),
         exposure_survival=1.0 - history.count / history.size,
-        own=np.empty(0),
+        value_exposure=np.searchsorted(
+            history.value, np.arange(len(population.protected) + 1)
+        ).astype(np.int32),
+        own=np.full(population.size if history.releases else 0, -1.0),
         base=demand.base_targets(population),
         rule=np.array([row[kind] for kind in of_value], dtype=np.int32),
         rules=_table(
@@ -97,6 +100,7 @@ def facts(
                 for rule, threshold in kinds
             ]
         ),
+        counts_links=any(rule.ratio_by_link or rule.share_by_link for rule, _ in kinds),
         minimum_size=demand.minimum_size,
         interleave=demand.interleave,
     )
