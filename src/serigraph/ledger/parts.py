@@ -23,7 +23,7 @@ from serigraph.errors import ImpossibleState, LedgerDamaged, TableError
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.release import IdType, ReleaseRecord
 from serigraph.ledger.storage import RESTORE, FileDigest, digest_of, storage_errors
-from serigraph.population import Proof, order_by
+from serigraph.population import Proof, ascend, order_by
 from serigraph.threads import TOGETHER, side_by_side, slices
 
 _ENDING = ".parquet"
@@ -80,7 +80,7 @@ def encode_parts(proof: Proof, asked: Numbered) -> EncodedParts:
     number[is_new] = np.arange(asked.people, asked.people + newcomers)
 
     def members() -> bytes:
-        if _ascend(number):
+        if ascend(number):
             return encode_members(number, proof.group, proof.present)
         order = order_by(number)
         return encode_members(number[order], proof.group[order], proof.present[order])
@@ -312,11 +312,11 @@ def numbers_of(ids: pl.Series, known: Sequence[pl.Series]) -> NDArray[np.int64]:
 def _searched(ids: NDArray[np.int64], known: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     """The same for integers. They are mostly in order, and searched in a fraction of the time that
     it takes to join them."""
-    if not _ascend(ids):
+    if not ascend(ids):
         different, place = np.unique(ids, return_inverse=True)
         return _searched(different, known)[place]
     # A release that was made on many machines has its people in the order of their districts.
-    orders = [None if _ascend(each) else np.argsort(each) for each in known]
+    orders = [None if ascend(each) else np.argsort(each) for each in known]
     numbers = np.full(len(ids), -1, dtype=np.int64)
 
     def search(here: slice) -> None:
@@ -328,16 +328,6 @@ def _searched(ids: NDArray[np.int64], known: Sequence[NDArray[np.int64]]) -> NDA
 
     side_by_side(search, slices(len(ids), longest=TOGETHER))
     return numbers
-
-
-def _ascend(numbers: NDArray[np.integer]) -> bool:
-    """Whether each is larger than the one before."""
-    return all(
-        side_by_side(
-            lambda part: bool((numbers[part][1:] > numbers[part][:-1]).all()),
-            [slice(max(part.start - 1, 0), part.stop) for part in slices(len(numbers), TOGETHER)],
-        )
-    )
 
 
 def _matches(

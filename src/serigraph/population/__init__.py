@@ -2,7 +2,7 @@
 
 from serigraph.population.domain import Domain, Kind
 from serigraph.population.history import Different, Exposures, History
-from serigraph.population.ordering import order_by, order_by_keys, ranked
+from serigraph.population.ordering import ascend, order_by, order_by_keys, ranked
 from serigraph.population.people import CodedValues, Population, ProtectedValue
 from serigraph.population.proof import Proof
 from serigraph.population.standing import Standing, standing
@@ -20,6 +20,7 @@ __all__ = [
     "ProtectedValue",
     "Standing",
     "Taxonomy",
+    "ascend",
     "order_by",
     "order_by_keys",
     "ranked",

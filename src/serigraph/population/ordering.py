@@ -11,10 +11,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from serigraph.threads import TOGETHER, side_by_side, slices
+
 _HALF = np.uint64(32)
 _WORD = 64
 _SPREAD = 4  # integers in the range of some numbers, for each of them
 _PIECE = 1 << 16  # numbers that fit into a processor's cache, with what is made of them
+
+
+def ascend(numbers: NDArray[np.integer]) -> bool:
+    """Whether each is larger than the one before.
+
+    >>> ascend(np.array([-3, 1, 2])), ascend(np.array([1, 1])), ascend(np.array([], dtype=np.int64))
+    (True, False, True)
+    """
+
+    def is_in_order(part: slice) -> bool:
+        here = numbers[max(part.start - 1, 0) : part.stop]
+        return bool((here[1:] > here[:-1]).all())
+
+    return all(side_by_side(is_in_order, slices(len(numbers), longest=TOGETHER)))
 
 
 def order_by(numbers: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ import polars as pl
 
 from serigraph.policy import Reading
 from serigraph.tables.rows import counted, rows_where
+from serigraph.threads import side_by_side, slices
 
 DATE_FORMATS = (
     "%Y-%m-%d",
@@ -47,7 +48,7 @@ def _each_text_once(read: Reader) -> Reader:
     def read_distinct(column: pl.Series, reading: Reading) -> Read:
         if column.dtype != pl.String or _are_seldom_repeated(column):
             return read(column, reading)
-        distinct = column.drop_nulls().unique()
+        distinct = different(column)
         meant, problems = read(distinct, reading)
         if problems:
             return read(column, reading)  # to name the rows
@@ -56,6 +57,12 @@ def _each_text_once(read: Reader) -> Reader:
         return meant.gather(column.cast(pl.Enum(distinct)).to_physical()).alias(column.name), []
 
     return read_distinct
+
+
+def different(column: pl.Series) -> pl.Series:
+    """Each of the cells once, but for those that are missing."""
+    parts = side_by_side(lambda part: column[part].unique(), slices(len(column)))
+    return pl.concat(parts).unique().drop_nulls()
 
 
 def _are_seldom_repeated(texts: pl.Series) -> bool:
@@ -83,7 +90,7 @@ def read_categories(column: pl.Series, reading: Reading) -> Read:
     problems: list[str] = []
     if column.dtype != pl.String:
         column, problems = read_text(column, reading)
-    distinct = column.drop_nulls().unique()
+    distinct = different(column)
     meant, _ = read_text(distinct, reading)
     kind = pl.Enum(meant.drop_nulls().unique().sort())
     if meant.equals(distinct):

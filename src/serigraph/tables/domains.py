@@ -7,7 +7,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.population import Domain, Kind, Taxonomy, ranked
-from serigraph.tables.cells import whole_where_possible
+from serigraph.tables.cells import different, whole_where_possible
+from serigraph.threads import side_by_side, slices
 
 
 def coded(
@@ -24,7 +25,7 @@ def coded(
         known = pl.Series(column.name, taxonomy.leaves, dtype=pl.String)
         codes = _places_of_texts(column, known)
     elif column.dtype == pl.String:
-        known = column.drop_nulls().unique().sort()
+        known = different(column).sort()
         codes = _places_of_texts(column, known)
     else:
         known, codes = _numbers(column)
@@ -37,8 +38,13 @@ def coded(
 
 def _places_of_texts(column: pl.Series, known: pl.Series) -> NDArray[np.int32]:
     """The place of each cell among the known texts; anything where the cell is missing."""
-    numbered = column.cast(pl.Enum(known)).to_physical()
-    return numbered.fill_null(0).to_numpy().astype(np.int32)
+    kind, places = pl.Enum(known), np.empty(len(column), dtype=np.int32)
+
+    def write(part: slice) -> None:
+        places[part] = column[part].cast(kind).to_physical().fill_null(0).to_numpy()
+
+    side_by_side(write, slices(len(column)))
+    return places
 
 
 def _numbers(column: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:

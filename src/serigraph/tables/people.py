@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from serigraph.policy import Policy
+from serigraph.population import ascend
 from serigraph.tables.cells import Read, read_dates, read_numbers, read_text
 from serigraph.tables.rows import counted, rows_where
 from serigraph.threads import side_by_side
@@ -53,8 +54,17 @@ def _read(column: pl.Series, kind: str, policy: Policy) -> Read:
     return read_text(column, policy.reading)
 
 
+def are_in_order(ids: pl.Series) -> bool:
+    """Whether everybody has one row, and ids ascend."""
+    if ids.dtype == pl.Int64 and not ids.null_count():
+        return ascend(ids.to_numpy())
+    return not ids.null_count() and bool((ids.slice(1) > ids.head(max(len(ids) - 1, 0))).all())
+
+
 def has_repeats(ids: pl.Series) -> bool:
     """Whether somebody has several rows."""
+    if are_in_order(ids):
+        return False
     if ids.is_sorted():
         return bool((ids.slice(1) == ids.slice(0, max(len(ids) - 1, 0))).any())
     return ids.n_unique() < len(ids)
@@ -101,6 +111,8 @@ def one_row_a_person(ids: pl.Series, columns: dict[str, pl.Series]) -> pl.DataFr
     frame = pl.DataFrame(
         {ID: ids, **{column_name(i): column for i, column in enumerate(columns.values())}}
     )
+    if are_in_order(ids):
+        return frame
     if not ids.is_sorted():
         frame = frame.sort(ID, maintain_order=True)
     return (

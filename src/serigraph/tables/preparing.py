@@ -36,7 +36,7 @@ from serigraph.tables.protection import (
 from serigraph.tables.rows import counted, rows_where
 from serigraph.tables.taxonomies import covering, read_taxonomy
 from serigraph.tables.values import read_values, value_sets
-from serigraph.threads import side_by_side
+from serigraph.threads import side_by_side, slices
 
 _TABLE, _REGISTRY = "the table", "the registry"
 
@@ -181,6 +181,7 @@ def _read_people(
         if policy.person.id in frame.columns
     }
     ids, wrong = read_ids(id_columns, policy)
+    ids = {source: column.rechunk() for source, column in ids.items()}
     problems += wrong
     for source, column in ids.items():
         if has_repeats(column):
@@ -274,7 +275,7 @@ def _everybody(people: pl.DataFrame, listed: pl.DataFrame | None) -> _Everybody:
     if listed is None:
         return _Everybody(ids, columns, np.arange(len(ids)), 0, 0)
     listed_ids, *listed_columns = listed.get_columns()
-    found = listed_ids.search_sorted(ids).to_numpy().astype(np.int64)
+    found = _searched(listed_ids, ids)
     nearest = listed_ids.gather(np.minimum(found, len(listed_ids) - 1))
     is_new = (nearest != ids).to_numpy()
     new, known = np.flatnonzero(is_new), np.flatnonzero(~is_new)
@@ -303,6 +304,20 @@ def _everybody(people: pl.DataFrame, listed: pl.DataFrame | None) -> _Everybody:
         outside=len(new),
         differing=int(np.logical_or.reduce([differs.to_numpy() for _, differs in merged]).sum()),
     )
+
+
+def _searched(listed: pl.Series, ids: pl.Series) -> NDArray[np.int64]:
+    """Where each id is in an ascending list, or would be. Integers are shared out to threads."""
+    if listed.dtype != pl.Int64 or listed.null_count() or ids.null_count():
+        return listed.search_sorted(ids).to_numpy().astype(np.int64)
+    all_of_them, some = listed.to_numpy(), ids.to_numpy()
+    found = np.empty(len(some), dtype=np.int64)
+
+    def search(part: slice) -> None:
+        found[part] = np.searchsorted(all_of_them, some[part])
+
+    side_by_side(search, slices(len(some)))
+    return found
 
 
 def _scattered(sets: pl.Series, place: NDArray[np.int64], size: int) -> pl.Series:

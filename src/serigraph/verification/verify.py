@@ -154,7 +154,9 @@ def _survey(
 
 def _past_groups(history: History) -> NDArray[np.uint16]:
     """In how many past groups each person was."""
-    number = np.empty(len(history.groups), dtype=np.uint16)
+    number = np.zeros(len(history.groups), dtype=np.uint16)
+    if history.releases == 0:
+        return number
     ones = np.ones(history.releases, dtype=np.float32)
 
     def count(part: slice) -> None:
