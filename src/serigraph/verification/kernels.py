@@ -14,7 +14,7 @@ from serigraph.compiled import inner, kernel
 # thousands of releases.
 MARGIN = 1e-9
 
-WORDS, WIDTH = np.uint64(4), np.uint64(64)  # of the bits in a sketch
+WORDS, WIDTH = 4, 64  # of the bits in a sketch
 UNITS = 2.0**40
 SMALLEST = 1e-300  # survival that is told from none: below, processors become slow
 BEYOND = 1000.0  # a loss that nothing survives; a few thousand of them still fit a word
@@ -98,8 +98,8 @@ def sketch_groups(start, exposure, exposure_value, exposure_survival, begin, end
         least = 1.0
         for e in range(start[g], start[g + 1]):
             each = exposure[e]
-            v = np.uint64(exposure_value[each])
-            sketches[g, v // WIDTH % WORDS] |= _BIT << v % WIDTH
+            v = exposure_value[each]
+            sketches[g, v // WIDTH % WORDS] |= _BIT << np.uint64(v % WIDTH)
             least = min(least, exposure_survival[each])
         sketches[g, WORDS] = np.uint64(np.ceil(UNITS * min(-np.log(least), BEYOND))) + _BIT
 
@@ -110,14 +110,13 @@ def is_within(past, person, sketches, values, begin, end, budget, mine):
     the sketches of its past groups. They are read once, all together, into ``mine``."""
     number = 0
     for j in range(past.shape[1]):
+        # Written for every release, and kept for some: which ones they are cannot be foretold.
         was = past[person, j]
-        if was >= 0:
-            for w in range(mine.shape[0]):
-                mine[w, number] = sketches[was, w]
-            number += 1
+        for w in range(WORDS + 1):
+            mine[w, number] = sketches[max(was, 0), w]
+        number += was >= 0
     for e in range(begin, end):
-        v = np.uint64(values[e])
-        word, bit = v // WIDTH % WORDS, v % WIDTH
+        word, bit = values[e] // WIDTH % WORDS, np.uint64(values[e] % WIDTH)
         loss = np.uint64(0)
         for j in range(number):
             loss += mine[WORDS, j] * (mine[word, j] >> bit & _BIT)
@@ -166,7 +165,7 @@ def survey_members(
     # takes far longer than a multiplication, unless it is one of a number that has become so small
     # that processors are slow with it.
     survival = np.ones(len(threshold))
-    mine = np.empty((sketches.shape[1], past.shape[1]), dtype=np.uint64)
+    mine = np.empty((WORDS + 1, past.shape[1] + 1), dtype=np.uint64)
     close_person = [np.int64(0) for _ in range(0)]
     close_group = [np.int64(0) for _ in range(0)]
     close_value = [np.int64(0) for _ in range(0)]

@@ -169,7 +169,7 @@ def _past_groups(history: History) -> NDArray[np.uint16]:
 def _sketches(history: History, survived: NDArray[np.float64]) -> NDArray[np.uint64]:
     """What the kernel reads of past groups before it reads all that they held."""
     groups = len(history.start) - 1
-    sketches = np.zeros((groups, int(kernels.WORDS) + 1), dtype=np.uint64)
+    sketches = np.zeros((groups, kernels.WORDS + 1), dtype=np.uint64)
     if groups:
         side_by_side(
             lambda part: kernels.sketch_groups(
