@@ -63,7 +63,7 @@ def test_nobody_fits_a_group_below_its_own_target(problem: Case) -> None:
 def test_everybody_allows_what_the_strategy_lets_it_bear(problem: Case, size: int) -> None:
     f, s = facts_of(problem), scratch(len(problem.thresholds))
     people = np.arange(len(problem.people))
-    cap = np.zeros(len(problem.thresholds), dtype=np.int64)
+    cap = np.zeros(len(problem.thresholds), dtype=np.int32)
     allowed = allowed_by(f, s, people, size * (1 + kernels.SLACK), cap)
     assert len(allowed) == (len(people) if problem.history.releases else 0)
     for row, person in zip(allowed, problem.people, strict=False):

@@ -98,10 +98,10 @@ class Dealing(NamedTuple):
     value: NDArray[np.uint32]
     seat: NDArray[np.int64]  # the group of each, or -1
     room: NDArray[np.int64]  # seats left in each group
-    cap: NDArray[np.int64]  # how many of a value any group may hold
-    held: NDArray[np.int64]  # [group, value]
-    limit: NDArray[np.int64]  # [group, value] how many its members allow
-    allowed: NDArray[np.int64]  # [person, value] likewise of each, or of nobody if there is no past
+    cap: NDArray[np.int32]  # how many of a value any group may hold
+    held: NDArray[np.int32]  # [group, value]
+    limit: NDArray[np.int32]  # [group, value] how many its members allow
+    allowed: NDArray[np.int32]  # [person, value] likewise of each, or of nobody if there is no past
 
 
 class Board(NamedTuple):
@@ -362,7 +362,7 @@ def deal(f, s, people, a, b, present, touched, size, slot):
     room = np.empty(groups, dtype=np.int64)
     for g in range(groups):
         room[g] = even + (1 if g < n % groups else 0)
-    cap = np.empty(touched, dtype=np.int64)  # how many of a value a group may hold
+    cap = np.empty(touched, dtype=np.int32)  # how many of a value a group may hold
     for t in range(touched):
         s.local[s.touched[t]] = t
         cap[t] = int(even * (1.0 + SLACK) / f.base[s.touched[t]])
@@ -403,14 +403,14 @@ def deal(f, s, people, a, b, present, touched, size, slot):
         people_first[free[first[i]]] = i
         free[first[i]] += 1
 
-    limit = np.empty((groups, touched), dtype=np.int64)
+    limit = np.empty((groups, touched), dtype=np.int32)
     for g in range(groups):
         for t in range(touched):
             limit[g, t] = cap[t]
     seat = np.empty(n, dtype=np.int64)
     for i in range(n):
         seat[i] = -1
-    held = np.zeros((groups, touched), dtype=np.int64)
+    held = np.zeros((groups, touched), dtype=np.int32)
     d = Dealing(start, value, seat, room, cap, held, limit, allowed)
     g = np.int64(0)
     for k in range(n):
@@ -434,7 +434,7 @@ def deal(f, s, people, a, b, present, touched, size, slot):
 def find_allowed(f, s, who, touched, size, cap):
     """How many of each value a group of this size may hold, as far as each person goes: [person,
     value touched], or nothing if nobody has a past."""
-    allowed = np.empty((len(who) if f.past.shape[1] > 0 else 0, touched), dtype=np.int64)
+    allowed = np.empty((len(who) if f.past.shape[1] > 0 else 0, touched), dtype=np.int32)
     survival, keep, factor = np.empty(touched), np.empty(touched), np.empty(touched)
     for t in range(touched):
         rule = f.rule[s.touched[t]]
@@ -450,7 +450,7 @@ def find_allowed(f, s, who, touched, size, cap):
         # next_target in a loop of its own, which is done for several values at once.
         for t in range(touched):
             share = (survival[t] - keep[t]) / (factor[t] * survival[t])
-            allowed[i, t] = int(min(max(size * share, 0.0), float(cap[t])))
+            allowed[i, t] = np.int32(min(max(size * share, 0.0), float(cap[t])))
         if f.counts_links:
             for t in range(touched):
                 value = s.touched[t]
@@ -468,10 +468,10 @@ def may_join(d, i, g):
             return False
         if len(d.allowed) > 0 and d.held[g, t] + 1 > d.allowed[i, t]:
             return False
-    too_many = 0  # counted to the end: that is done for several values at once
+    too_many = np.int32(0)  # counted to the end: that is done for several values at once
     if len(d.allowed) > 0:
         for t in range(len(d.cap)):
-            too_many += d.held[g, t] > d.allowed[i, t]
+            too_many += np.int32(d.held[g, t] > d.allowed[i, t])
     return too_many == 0
 
 
