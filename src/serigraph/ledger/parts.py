@@ -23,7 +23,7 @@ from serigraph.errors import ImpossibleState, LedgerDamaged, TableError
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.release import IdType, ReleaseRecord
 from serigraph.ledger.storage import RESTORE, FileDigest, digest_of, storage_errors
-from serigraph.population import Proof, ascend, order_by
+from serigraph.population import Proof, are_in_order, ascend, occurrences, order_by
 from serigraph.threads import TOGETHER, side_by_side, slices
 
 _ENDING = ".parquet"
@@ -76,7 +76,7 @@ def encode_parts(proof: Proof, asked: Numbered) -> EncodedParts:
     """
     number = asked.numbers(proof.ids)
     is_new = number < 0
-    newcomers = int(is_new.sum())
+    newcomers = int(np.count_nonzero(is_new))
     number[is_new] = np.arange(asked.people, asked.people + newcomers)
 
     def members() -> bytes:
@@ -389,12 +389,9 @@ def check_shape(proof: Proof) -> None:
         len(ids) == len(proof.group) == len(proof.present)
         and groups == len(proof.present_size)
         and len(proof.value_group) == len(proof.value_name) == len(proof.value_count)
-        and ids.null_count() == 0
-        and bool((ids.slice(1) > ids.head(max(len(ids) - 1, 0))).all())
-        and np.array_equal(np.bincount(proof.group, minlength=groups), proof.size)
-        and np.array_equal(
-            np.bincount(proof.group[proof.present], minlength=groups), proof.present_size
-        )
+        and are_in_order(ids)
+        and np.array_equal(occurrences(proof.group, groups), proof.size)
+        and np.array_equal(occurrences(proof.group, groups, proof.present), proof.present_size)
         and bool(np.all(proof.value_group < groups))
         and bool(np.all(proof.value_count >= 1))
         and bool(np.all(proof.value_count <= proof.present_size[proof.value_group]))

@@ -2,7 +2,14 @@
 
 from serigraph.population.domain import Domain, Kind
 from serigraph.population.history import Different, Exposures, History
-from serigraph.population.ordering import ascend, order_by, order_by_keys, ranked
+from serigraph.population.ordering import (
+    are_in_order,
+    ascend,
+    occurrences,
+    order_by,
+    order_by_keys,
+    ranked,
+)
 from serigraph.population.people import CodedValues, Population, ProtectedValue
 from serigraph.population.proof import Proof
 from serigraph.population.standing import Standing, standing
@@ -20,7 +27,9 @@ __all__ = [
     "ProtectedValue",
     "Standing",
     "Taxonomy",
+    "are_in_order",
     "ascend",
+    "occurrences",
     "order_by",
     "order_by_keys",
     "ranked",

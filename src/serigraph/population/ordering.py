@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.threads import TOGETHER, side_by_side, slices
@@ -31,6 +32,39 @@ def ascend(numbers: NDArray[np.integer]) -> bool:
         return bool((here[1:] > here[:-1]).all())
 
     return all(side_by_side(is_in_order, slices(len(numbers), longest=TOGETHER)))
+
+
+def are_in_order(ids: pl.Series) -> bool:
+    """Whether each id is larger than the one before, and none is missing.
+
+    >>> are_in_order(pl.Series(["a", "b"])), are_in_order(pl.Series([2, 2])), are_in_order(
+    ...     pl.Series([1, None])
+    ... )
+    (True, False, False)
+    """
+    if ids.null_count():
+        return False
+    if ids.dtype == pl.Int64:
+        return ascend(ids.to_numpy())
+    return bool((ids.slice(1) > ids.head(max(len(ids) - 1, 0))).all())
+
+
+def occurrences(
+    number: NDArray[np.integer], numbers: int, counts: NDArray[np.bool_] | None = None
+) -> NDArray[np.int64]:
+    """How often each of the numbers from 0 on occurs, or how often where it counts.
+
+    >>> occurrences(np.array([2, 0, 2]), 4, np.array([True, True, False])).tolist()
+    [1, 0, 1, 0]
+    """
+
+    def count(part: slice) -> NDArray[np.int64]:
+        mine = number[part]
+        if counts is not None and not counts[part].all():
+            mine = mine[counts[part]]
+        return np.bincount(mine, minlength=numbers)
+
+    return np.asarray(np.sum(side_by_side(count, slices(len(number))), axis=0), dtype=np.int64)
 
 
 def order_by(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -113,14 +147,17 @@ def ranked(
                 places[part] = rank_at[(numbers[part] - low).view(unsigned)]
             return np.flatnonzero(is_there) + int(low), places
         if numbers.dtype != np.uint64 and spread.bit_length() + for_place <= _WORD:
-            together = (numbers.astype(np.int64) - int(low)).astype(np.uint64)
+            together = np.subtract(numbers, int(low), dtype=np.int64).view(np.uint64)
             together <<= np.uint64(for_place)
             together |= np.arange(len(numbers), dtype=np.uint64)
             together.sort()
-            order = (together & np.uint64(2**for_place - 1)).astype(np.int64)
-            ascending = (together >> np.uint64(for_place)).astype(np.int64)
-            is_first = np.append(True, ascending[1:] != ascending[:-1])
-            places[order] = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
-            return ascending[is_first] + int(low), places
+            order = (together & np.uint64(2**for_place - 1)).view(np.int64)
+            together >>= np.uint64(for_place)
+            is_first = np.ones(len(together), dtype=np.bool_)
+            np.not_equal(together[1:], together[:-1], out=is_first[1:])
+            rank = np.cumsum(is_first, dtype=np.int32)
+            rank -= np.int32(1)
+            places[order] = rank
+            return together[is_first].view(np.int64) + int(low), places
     different, places[:] = np.unique(numbers, return_inverse=True)
     return different, places

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from serigraph.policy import Policy
-from serigraph.population import ascend
+from serigraph.population import are_in_order
 from serigraph.tables.cells import Read, read_dates, read_numbers, read_text
 from serigraph.tables.rows import counted, rows_where
 from serigraph.threads import side_by_side
@@ -52,13 +52,6 @@ def _read(column: pl.Series, kind: str, policy: Policy) -> Read:
     if kind == "date":
         return read_dates(column, policy.reading)
     return read_text(column, policy.reading)
-
-
-def are_in_order(ids: pl.Series) -> bool:
-    """Whether everybody has one row, and ids ascend."""
-    if ids.dtype == pl.Int64 and not ids.null_count():
-        return ascend(ids.to_numpy())
-    return not ids.null_count() and bool((ids.slice(1) > ids.head(max(len(ids) - 1, 0))).all())
 
 
 def has_repeats(ids: pl.Series) -> bool:

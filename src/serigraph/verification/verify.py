@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
-from serigraph.population import History, Population, Proof
+from serigraph.population import History, Population, Proof, occurrences
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.ratios import minimum_ratio, smallest_size
 from serigraph.progress import Report
@@ -60,12 +60,16 @@ def verify(
         raise ImpossibleState("the proposed groups do not cover everybody", where=where)
     _check_regions(population, proposal, where)
     groups = int(group.max(initial=-1)) + 1
-    present_size = _counted(group, groups, population.present)
+    present_size = occurrences(group, groups, population.present)
     # Groups without a present member are not published: nothing is said about their people.
     shown = present_size > 0
     ids, present = population.ids, population.present
     if not shown.all():
-        group = taken(np.where(shown, np.cumsum(shown) - 1, -1), group)
+        number = int(np.count_nonzero(shown))
+        if shown[:number].all():
+            group = np.where(group < number, group, -1)
+        else:
+            group = taken(np.where(shown, np.cumsum(shown) - 1, -1), group)
         is_member = group >= 0
         ids, present = ids.filter(pl.Series(is_member)), present[is_member]
     composition = _composition(population, group, present_size[shown], presence_known)
@@ -224,7 +228,7 @@ def _composition(
     if (holds & ~population.present).any():
         raise ImpossibleState("somebody without a record holds a value")
     groups, held = len(present_size), len(population.held)
-    people = _counted(group, groups, group >= 0)
+    people = occurrences(group, groups, group >= 0)
     # Whoever is with nobody that holds a protected value, mostly nearly all, is exposed to nothing.
     is_charged = np.zeros(groups + 1, dtype=np.bool_)
     for part in slices(len(group), longest=TOGETHER):
@@ -263,17 +267,6 @@ def _composition(
         value=value[: start[-1]],
         count=count[: start[-1]],
     )
-
-
-def _counted(group: NDArray[np.int64], groups: int, counts: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many people of each group count."""
-
-    def count(part: slice) -> NDArray[np.int64]:
-        mine = group[part]
-        return np.bincount(mine if counts[part].all() else mine[counts[part]], minlength=groups)
-
-    parts = side_by_side(count, slices(len(group)))
-    return np.asarray(np.sum(parts, axis=0), dtype=np.int64)
 
 
 def _exposures(
