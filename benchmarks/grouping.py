@@ -130,7 +130,8 @@ def _measured(
 
 
 def _width(population: Population, group: NDArray[np.int64]) -> float:
-    return float(normalised_widths(population, group, int(group.max()) + 1).mean())
+    is_point = np.zeros(int(group.max()) + 1, dtype=np.bool_)
+    return float(normalised_widths(population, group, is_point).mean())
 
 
 def _compile(seed: int) -> None:

@@ -36,3 +36,12 @@ def test_every_row_is_measured_and_two_runs_can_be_compared(tmp_path: Path) -> N
     assert all(sum(each.values()) > 0 for each in stages)
     shown = run("benchmarks.compare", result, result)
     assert shown.count("+0%") == len(rows)
+
+
+def test_groups_of_every_data_set_are_measured(tmp_path: Path) -> None:
+    written = tmp_path / "grouping.json"
+    shown = run("benchmarks.grouping", "--rows", 300, "--markdown", "--out", written)
+    measured = json.loads(written.read_text())["measured"]
+    assert {row["form"] for row in measured} == {"generalised", "bucketised"}
+    assert all(row["mean"] >= row["smallest"] > 0 for row in measured)
+    assert shown.count("\n|") == len(measured) + 1  # and the line below the headings
