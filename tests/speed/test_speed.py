@@ -40,7 +40,7 @@ def test_every_row_is_measured_and_two_runs_can_be_compared(tmp_path: Path) -> N
 
 def test_groups_of_every_data_set_are_measured(tmp_path: Path) -> None:
     written = tmp_path / "grouping.json"
-    shown = run("benchmarks.grouping", "--rows", 300, "--markdown", "--out", written)
+    shown = run("benchmarks.grouping", "--rows", 1_500, "--markdown", "--out", written)
     measured = json.loads(written.read_text())["measured"]
     assert {row["form"] for row in measured} == {"generalised", "bucketised"}
     assert all(row["mean"] >= row["smallest"] > 0 for row in measured)
