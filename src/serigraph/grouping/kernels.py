@@ -261,8 +261,10 @@ def own_target(f, person, spans, k):
 
 
 @making
-def find_needs(f, s, people, a, b, touched):
-    """Write the largest target of each value among the people of a cell, each by its own past."""
+def find_needs(f, s, people, a, b, touched, n):
+    """Write the largest target of each value among the people of a cell, each by its own past.
+    Returns whether a group of ``n`` meets all of them; if not, some may be larger than is written.
+    """
     if f.past.shape[1] > 0 and touched > 0:
         spans = spans_of(f)
         for i in range(a, b):
@@ -270,30 +272,30 @@ def find_needs(f, s, people, a, b, touched):
             if k == 0:
                 find_past(f, people, i, min(i + TOGETHER, b), spans)
             walk_past(f, s, touched, spans, k)
+            is_met = True
             for t in range(touched):
                 value = s.touched[t]
                 if s.survival[value] < 1.0:
                     target = next_target(f.rules, f.rule[value], s.links[value], s.survival[value])
                     s.need[value] = max(s.need[value], target)
                     s.linked[value] += 1
+                    is_met = is_met and s.holders[value] * target <= n * (1.0 + SLACK)
+            if not is_met:
+                return False
+    is_met = True
     for t in range(touched):
         value = s.touched[t]
         if s.linked[value] < b - a:
             s.need[value] = max(s.need[value], f.base[value])
+        is_met = is_met and s.holders[value] * s.need[value] <= n * (1.0 + SLACK)
+    return is_met
 
 
 @inner
 def is_group(f, s, people, a, b):
     """Whether the cell is a valid group: every member bounded for every value, given its past."""
     n, touched = tally(f, s, people, a, b)
-    valid = n >= f.minimum_size and not is_too_small(f, people, a, b, n)
-    if valid:
-        find_needs(f, s, people, a, b, touched)
-        for t in range(touched):
-            value = s.touched[t]
-            if s.holders[value] * s.need[value] > n * (1.0 + SLACK):
-                valid = False
-                break
+    valid = n >= f.minimum_size and find_needs(f, s, people, a, b, touched, n)
     clear(s, touched)
     return valid
 
@@ -1374,7 +1376,7 @@ def excesses(f, s, people, ends):
     for g in range(len(ends)):
         b = ends[g]
         n, touched = tally(f, s, people, a, b)
-        find_needs(f, s, people, a, b, touched)
+        find_needs(f, s, people, a, b, touched, np.inf)
         for t in range(touched):
             value = s.touched[t]
             if s.holders[value] * s.need[value] > n * (1.0 + SLACK):
