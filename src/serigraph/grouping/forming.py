@@ -228,6 +228,8 @@ def _interleaved(drawn: Districts, method: Method, simple: bool, report: Report)
 
     def district(s: Scratch, cell: NDArray[np.int64]) -> NDArray[np.int64]:
         cells = _leaves(kernels.cut_down(f, s, order, cell, simple, False, 0, blind_size))
+        if f.past.shape[1]:
+            kernels.find_own_targets(f, order[cell[0, kernels.BEGIN] : cell[0, kernels.END]])
         return np.asarray(kernels.deal_cells(f, s, order, cells, simple, False, slot))
 
     s = scratch(len(f.base))

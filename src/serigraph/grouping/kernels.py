@@ -68,8 +68,7 @@ class Facts(NamedTuple):
     past_exposure: NDArray[np.int32]
     exposure_value: NDArray[np.int32]
     exposure_survival: NDArray[np.float64]  # 1 - n_s/n
-    value_exposure: NDArray[np.int32]  # the first exposure to each value: they ascend by value
-    own: NDArray[np.float64]  # largest target of a person for what it holds, once it was asked for
+    own: NDArray[np.float64]  # largest target of a person for what it holds, if it is known
     base: NDArray[np.float64]  # target of each value for a person without history
     rule: NDArray[np.int32]  # of each value, a row of the next
     rules: NDArray[np.float64]  # 1 - threshold, factor, two lengths, ratios, shares
@@ -216,48 +215,47 @@ def walk_past(f, s, touched, spans, k):
             s.links[f.exposure_value[f.past_exposure[e]]] += 1
 
 
-@making
-def is_too_small(f, people, a, b, size):
-    """Whether one of the people fits no group of this size, whoever else is in it."""
-    if f.past.shape[1] == 0:
-        return False
+@kernel
+def find_own_targets(f, people):
+    """Write for each of these people the largest target among the values that it holds itself: a
+    group that is smaller cannot hold the person."""
+    # Exposures are numbered by value: the number of one tells what it is to.
+    first = np.zeros(len(f.base) + 1, dtype=np.int32)
+    for value in f.exposure_value:
+        first[value + 1] += 1
+    for value in range(len(f.base)):
+        first[value + 1] += first[value]
     spans = spans_of(f)
-    for first in range(a, b, TOGETHER):
-        last = min(first + TOGETHER, b)
-        is_known = True
-        for i in range(first, last):
-            is_known = is_known and f.own[people[i]] >= 0.0
-        if not is_known:
-            find_past(f, people, first, last, spans)
-            for i in range(first, last):
-                f.own[people[i]] = own_target(f, people[i], spans, i - first)
-        for i in range(first, last):
-            if f.own[people[i]] > size * (1.0 + SLACK):
-                return True
-    return False
+    for i in range(len(people)):
+        k = i % TOGETHER
+        if k == 0:
+            find_past(f, people, i, min(i + TOGETHER, len(people)), spans)
+        person, groups = people[i], spans[k, 2, f.past.shape[1]]
+        f.own[person] = 0.0
+        for h in range(f.held_start[person], f.held_start[person + 1]):
+            value = f.held[h]
+            low, high = first[value], first[value + 1]
+            links = 0
+            survival = 1.0
+            for j in range(groups):
+                met = -1  # looked for to the end: that is done for several exposures at once
+                for e in range(spans[k, 0, j], spans[k, 1, j]):
+                    exposure = f.past_exposure[e]
+                    met = max(met, exposure if low <= exposure < high else -1)
+                if met >= 0:
+                    links += 1
+                    survival *= f.exposure_survival[met]
+            target = next_target(f.rules, f.rule[value], links, survival)
+            f.own[person] = max(f.own[person], target)
 
 
 @inner
-def own_target(f, person, spans, k):
-    """The largest target among the values that the person with spans ``k`` holds itself: a group
-    that is smaller cannot hold the person."""
-    own = 0.0
-    for h in range(f.held_start[person], f.held_start[person + 1]):
-        value = f.held[h]
-        # The number of an exposure tells what it is to.
-        low, high = f.value_exposure[value], f.value_exposure[value + 1]
-        links = 0
-        survival = 1.0
-        for j in range(spans[k, 2, f.past.shape[1]]):
-            met = -1  # looked for to the end: that is done for several exposures at once
-            for e in range(spans[k, 0, j], spans[k, 1, j]):
-                exposure = f.past_exposure[e]
-                met = max(met, exposure if low <= exposure < high else -1)
-            if met >= 0:
-                links += 1
-                survival *= f.exposure_survival[met]
-        own = max(own, next_target(f.rules, f.rule[value], links, survival))
-    return own
+def is_too_small(f, people, a, b, size):
+    """Whether one of the people fits no group of this size, whoever else is in it."""
+    for i in range(a, b if len(f.own) > 0 else a):
+        if f.own[people[i]] > size * (1.0 + SLACK):
+            return True
+    return False
 
 
 @making

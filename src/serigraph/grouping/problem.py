@@ -81,10 +81,7 @@ def facts(
         past_exposure=_own(history.exposure, np.int32),
         exposure_value=_own(history.value, np.int32),
         exposure_survival=1.0 - history.count / history.size,
-        value_exposure=np.searchsorted(
-            history.value, np.arange(len(population.protected) + 1)
-        ).astype(np.int32),
-        own=np.full(population.size if history.releases else 0, -1.0),
+        own=np.zeros(population.size if history.releases else 0),
         base=demand.base_targets(population),
         rule=np.array([row[kind] for kind in of_value], dtype=np.int32),
         rules=_table(
