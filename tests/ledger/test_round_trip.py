@@ -6,6 +6,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 from ledger.builders import FIRST, SECOND, Person, draft_of, new_series, proof_of, publish
@@ -114,6 +115,8 @@ def test_the_parts_hold_what_the_layout_says(tmp_path: Path) -> None:
     values = pl.read_parquet(parts / "values.parquet")
     assert values.rows() == [(0, "HIV", 2), (1, "flu", 1)]
     assert values.schema["value"] == pl.String
+    schemas = [pq.read_schema(path) for path in parts.iterdir()]
+    assert not any(field.nullable for schema in schemas for field in schema)
 
 
 def test_another_engine_reads_the_parts(tmp_path: Path) -> None:

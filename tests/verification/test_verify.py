@@ -177,6 +177,32 @@ def test_values_that_share_a_bit_are_told_apart(seed: int) -> None:
         examine(people, group, releases=releases, thresholds=exceeded)
 
 
+@pytest.mark.parametrize("releases_of_the_worst", range(5))
+def test_whoever_was_seldom_there_may_have_the_worst_pair(releases_of_the_worst: int) -> None:
+    # Others were in more releases, each of which said little about them.
+    people = [Person((0, 0), True, frozenset("c" if i % 10 else "d")) for i in range(40)]
+    group = [i // 20 for i in range(len(people))]
+    worst, everybody = 25, frozenset(range(len(people)))
+    releases = [
+        [
+            PastGroup(
+                frozenset({worst}) if j < releases_of_the_worst else frozenset(), 3, {"c": 2}
+            ),
+            PastGroup(everybody - {worst}, 1000, {"c": 1, "d": 1}),
+        ]
+        for j in range(4)
+    ]
+    found = probabilities(people, group, releases, False)
+    proof = examine(
+        people,
+        group,
+        releases=releases,
+        thresholds=dict.fromkeys(protected_names(people), max(found.values())),
+    )
+    assert proof.largest == max(found.values())
+    assert (len(found), proof.exact_pairs >= 1) == (proof.pairs, True)
+
+
 def test_a_violation_by_history_is_named_with_what_would_do() -> None:
     # 1/4 now on top of 1/4 before is 7/16, above 1/3: 9/10 x 3/4 would be enough, with n = 10.
     people = [Person((0, 0), True, frozenset("c")), *[Person((0, 0), True, frozenset("d"))] * 3]
