@@ -85,8 +85,8 @@ class _Two:
 
 
 def compile_first() -> None:
-    """Draw districts of two people, and cut them. What takes long comes last: the other process
-    has compiled a good part of it by then."""
+    """Draw districts of two people, cut them, and survey a release. Cuts, which take long, come
+    late: the other process has compiled a good part of them by then."""
     two = _Two.people()
     f, s, order, cells = two.facts, two.scratch, two.order, two.cells
     leaf = leaves(f.codes, cells)
@@ -94,10 +94,11 @@ def compile_first() -> None:
     kernels.arrange(leaf, 0, 2, start, f.codes, f.held[:0], order, f.codes.copy(), f.held.copy())
     kernels.merge_districts(f, s, order, cells, fitting_leaves(f, order, cells))
     kernels.cut_down(f, s, order, cells, True, False, 0, 1)
+    _survey()
 
 
 def compile_last() -> None:
-    """Deal two people to groups, verify these, and survey what they say."""
+    """Deal two people to groups, and verify these."""
     two = _Two.people()
     f, s, order, cells = two.facts, two.scratch, two.order, two.cells
     slot, group = np.zeros(2, dtype=np.uint32), np.zeros(2, dtype=np.int64)
@@ -114,7 +115,6 @@ def compile_last() -> None:
         where="nowhere",
     )
     normalised_widths(two.population, group, np.zeros(1, dtype=np.bool_))
-    _survey()
 
 
 def _survey() -> None:

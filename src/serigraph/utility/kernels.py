@@ -5,6 +5,9 @@ first entry of value v, so that a range of values is a range of entries. A query
 ``column`` (the quasi-identifiers asked about), of ``low`` and ``high`` (their ranges of codes), and
 a range of values from ``first`` to ``last``, all ends included. Queries come ascending by ``first``
 and ``last``: the counts of the values in range are carried on from one query to the next.
+
+Answers are written where the last argument says, and all room that is needed comes from outside: to
+make arrays takes Numba longer to compile than most of what is done with them.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ from serigraph.compiled import inner, kernel
 
 @inner
 def move_window(held, owner, count, start, window, first, last):
-    """Let ``held`` count what each owner has of the values first..last; it had the window's."""
+    """Let ``held`` count what each owner has of the values first..last; it had the window's, which
+    is (0, -1) before the first query."""
     for e in range(start[window[0]], start[min(first, window[1] + 1)]):
         held[owner[e]] -= count[e]
     for e in range(start[max(first, window[1] + 1)], start[last + 1]):
@@ -37,13 +41,10 @@ def mark_inside(codes, column, low, high, inside):
 
 
 @kernel
-def count_people(person, count, start, codes, column, low, high, first, last):
+def count_people(
+    person, count, start, codes, column, low, high, first, last, held, window, inside, counts
+):
     """How many (person, value) pairs each query asks for."""
-    counts = np.zeros(len(first), dtype=np.int64)
-    held = np.zeros(codes.shape[1], dtype=np.int32)
-    inside = np.zeros(codes.shape[1], dtype=np.uint8)
-    window = np.zeros(2, dtype=np.int64)
-    window[1] = -1
     for q in range(len(first)):
         move_window(held, person, count, start, window, first[q], last[q])
         mark_inside(codes, column[q], low[q], high[q], inside)
@@ -51,23 +52,31 @@ def count_people(person, count, start, codes, column, low, high, first, last):
         for i in range(len(inside)):
             found += held[i] * inside[i]
         counts[q] = found
-    return counts
 
 
 @kernel
 def estimate_from_regions(
-    group, count, start, region_low, region_high, per_code, column, low, high, first, last
+    group,
+    count,
+    start,
+    region_low,
+    region_high,
+    per_code,
+    column,
+    low,
+    high,
+    first,
+    last,
+    held,
+    window,
+    share,
+    estimates,
 ):
     """What each query would count if the people of a group were spread evenly over its region.
 
     Regions are [column, group], and so is the share of a region that each of its codes has.
     """
     groups = region_low.shape[1]
-    estimates = np.zeros(len(first))
-    held = np.zeros(groups, dtype=np.int32)
-    share = np.zeros(groups)
-    window = np.zeros(2, dtype=np.int64)
-    window[1] = -1
     for q in range(len(first)):
         move_window(held, group, count, start, window, first[q], last[q])
         for g in range(groups):
@@ -83,20 +92,28 @@ def estimate_from_regions(
         for g in range(groups):
             total += share[g]
         estimates[q] = total
-    return estimates
 
 
 @kernel
 def estimate_from_members(
-    group, count, start, member_group, member_codes, size, column, low, high, first, last
+    group,
+    count,
+    start,
+    member_group,
+    member_codes,
+    size,
+    column,
+    low,
+    high,
+    first,
+    last,
+    held,
+    window,
+    expected,
+    inside,
+    estimates,
 ):
     """What each query would count if the values of a group were dealt to its members at random."""
-    estimates = np.zeros(len(first))
-    held = np.zeros(len(size), dtype=np.int32)
-    expected = np.zeros(len(size))
-    inside = np.zeros(len(member_group), dtype=np.uint8)
-    window = np.zeros(2, dtype=np.int64)
-    window[1] = -1
     for q in range(len(first)):
         if first[q] != window[0] or last[q] != window[1]:
             move_window(held, group, count, start, window, first[q], last[q])
@@ -107,7 +124,6 @@ def estimate_from_members(
         for i in range(len(inside)):
             total += inside[i] * expected[member_group[i]]
         estimates[q] = total
-    return estimates
 
 
 @kernel

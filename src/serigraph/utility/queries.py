@@ -92,9 +92,10 @@ def estimates(
     cells = Cells.of(Entries.of(population, workload.names), groups.number)
     asked = workload.queries
     ranges = (asked.column, asked.low, asked.high, asked.first, asked.last)
-    found: NDArray[np.float64]
+    held, window = np.zeros(len(groups.size), dtype=np.int32), np.array([0, -1])
+    share, estimates = np.zeros(len(groups.size)), np.zeros(len(asked))
     if form == "generalised":
-        found = kernels.estimate_from_regions(
+        kernels.estimate_from_regions(
             cells.group,
             cells.count,
             cells.start,
@@ -102,10 +103,14 @@ def estimates(
             groups.high,
             1.0 / (groups.high - groups.low + 1),
             *ranges,
+            held,
+            window,
+            share,
+            estimates,
         )
     else:
         member = groups.number >= 0
-        found = kernels.estimate_from_members(
+        kernels.estimate_from_members(
             cells.group,
             cells.count,
             cells.start,
@@ -113,5 +118,10 @@ def estimates(
             np.ascontiguousarray(population.codes[:, member]),
             groups.size,
             *ranges,
+            held,
+            window,
+            share,
+            np.zeros(int(member.sum()), dtype=np.uint8),
+            estimates,
         )
-    return found
+    return estimates

@@ -125,8 +125,8 @@ def _names(population: Population, workload: WorkloadKind) -> pl.Series:
 def _counts(table: Population, entries: Entries, asked: Queries) -> NDArray[np.int64]:
     order = np.argsort(asked.first, kind="stable")
     ordered = asked.taken(order)
-    counts = np.empty(len(asked), dtype=np.int64)
-    counts[order] = kernels.count_people(
+    counts, found = np.empty(len(asked), dtype=np.int64), np.zeros(len(asked), dtype=np.int64)
+    kernels.count_people(
         entries.person,
         np.ones(len(entries.person), dtype=np.int64),
         entries.start,
@@ -136,7 +136,12 @@ def _counts(table: Population, entries: Entries, asked: Queries) -> NDArray[np.i
         ordered.high,
         ordered.first,
         ordered.last,
+        np.zeros(table.size, dtype=np.int32),
+        np.array([0, -1]),
+        np.zeros(table.size, dtype=np.uint8),
+        found,
     )
+    counts[order] = found
     return counts
 
 
