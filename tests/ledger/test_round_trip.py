@@ -205,6 +205,7 @@ def test_a_proof_that_does_not_add_up_is_refused(tmp_path: Path) -> None:
         {"present_size": sound.present_size - 1},
         {"value_count": sound.value_count * 9},
         {"value_group": sound.value_group + np.uint32(7)},
+        {"group": sound.group + np.uint32(7)},
         {"ids": sound.ids.reverse()},
         {"ids": sound.ids.head(4)},
     ]

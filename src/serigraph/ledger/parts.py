@@ -390,6 +390,7 @@ def check_shape(proof: Proof) -> None:
         and groups == len(proof.present_size)
         and len(proof.value_group) == len(proof.value_name) == len(proof.value_count)
         and are_in_order(ids)
+        and int(proof.group.max(initial=0)) < max(groups, 1)
         and np.array_equal(occurrences(proof.group, groups), proof.size)
         and np.array_equal(occurrences(proof.group, groups, proof.present), proof.present_size)
         and bool(np.all(proof.value_group < groups))

@@ -37,10 +37,8 @@ def ascend(numbers: NDArray[np.integer]) -> bool:
 def are_in_order(ids: pl.Series) -> bool:
     """Whether each id is larger than the one before, and none is missing.
 
-    >>> are_in_order(pl.Series(["a", "b"])), are_in_order(pl.Series([2, 2])), are_in_order(
-    ...     pl.Series([1, None])
-    ... )
-    (True, False, False)
+    >>> [are_in_order(pl.Series(ids)) for ids in (["a", "b"], [2, 2], [1, None])]
+    [True, False, False]
     """
     if ids.null_count():
         return False
@@ -52,7 +50,8 @@ def are_in_order(ids: pl.Series) -> bool:
 def occurrences(
     number: NDArray[np.integer], numbers: int, counts: NDArray[np.bool_] | None = None
 ) -> NDArray[np.int64]:
-    """How often each of the numbers from 0 on occurs, or how often where it counts.
+    """How often each of so many numbers from 0 on occurs, or how often where it counts. None is
+    larger.
 
     >>> occurrences(np.array([2, 0, 2]), 4, np.array([True, True, False])).tolist()
     [1, 0, 1, 0]

@@ -195,10 +195,13 @@ def survey_members(
             if not few < past_groups[person] <= most:
                 continue
             bound = min(largest, least_threshold - MARGIN)
-            # Two units are far above the error of a logarithm.
+            # Two units are far above the error of a logarithm. Whoever was in no past group has
+            # none left, if it comes here; without past groups there are no sketches.
             budget = UNITS * np.log(worst_now / (1.0 - bound)) - 2.0
-            if budget > 0.0 and is_within(
-                past, person, sketches, value, begin, end, np.uint64(budget), mine
+            if (
+                budget > 0.0
+                and past_groups[person] > 0
+                and is_within(past, person, sketches, value, begin, end, np.uint64(budget), mine)
             ):
                 continue
             for e in range(begin, end):
