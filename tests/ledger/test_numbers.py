@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from population.settings import unhurried
 from serigraph.errors import ImpossibleState
-from serigraph.ledger.parts import Numbered, numbers_of
+from serigraph.ledger.numbers import Numbered, numbers_of
 
 FAR = 2**62
 

@@ -68,7 +68,7 @@ class Facts(NamedTuple):
     past_exposure: NDArray[np.int32]
     exposure_value: NDArray[np.int32]
     exposure_survival: NDArray[np.float64]  # 1 - n_s/n
-    own: NDArray[np.float64]  # largest target of a person for what it holds, if it is known
+    own: NDArray[np.float64]  # largest target of a person for what it holds; 0 until looked for
     base: NDArray[np.float64]  # target of each value for a person without history
     rule: NDArray[np.int32]  # of each value, a row of the next
     rules: NDArray[np.float64]  # 1 - threshold, factor, two lengths, ratios, shares

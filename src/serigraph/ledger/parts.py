@@ -2,8 +2,9 @@
 
 There are four kinds. A release that was made on one machine has one file of each; one that was made
 on many has several, numbered (``members-00000.parquet``), whose rows follow each other as one
-file's would. They are written once and never changed. Encodings are chosen for size: ascending
-numbers as differences, everything compressed, no statistics (nobody reads a part in pieces).
+file's would. They are written once and never changed. Encodings are chosen for size, as far as the
+time to read them allows: ascending numbers as differences, everything compressed, no statistics
+(nobody reads a part in pieces).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from serigraph.ledger.layout import Layout
 from serigraph.ledger.release import IdType, ReleaseRecord
 from serigraph.ledger.storage import RESTORE, FileDigest, digest_of, storage_errors
 from serigraph.population import Proof, are_in_order, ascend, occurrences, order_by
-from serigraph.threads import TOGETHER, side_by_side, slices
+from serigraph.threads import side_by_side
 
 _ENDING = ".parquet"
 PEOPLE, MEMBERS, GROUPS, VALUES = (
@@ -69,15 +70,16 @@ class EncodedParts:
     groups: int
 
 
-def encode_parts(proof: Proof, asked: Numbered) -> EncodedParts:
-    """The parts of a release, after its people were asked for, and maybe others with them.
+def encode_parts(proof: Proof, number: NDArray[np.int64], people: int) -> EncodedParts:
+    """The parts of a release whose people have these numbers in the ledger, -1 if they are new.
 
-    New people get the numbers that follow, in the order of their ids.
+    New people get the numbers that follow those of the ``people`` that are known, in the order of
+    their ids.
     """
-    number = asked.numbers(proof.ids)
     is_new = number < 0
     newcomers = int(np.count_nonzero(is_new))
-    number[is_new] = np.arange(asked.people, asked.people + newcomers)
+    number = number.copy()
+    number[is_new] = np.arange(people, people + newcomers)
 
     def members() -> bytes:
         if ascend(number):
@@ -262,101 +264,6 @@ def read_people(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> pl.DataF
 def read_newcomers(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> list[pl.Series]:
     """The ids of the people that each release was the first for, in the order of their numbers."""
     return side_by_side(lambda release: read_part(layout, release, PEOPLE)["id"], releases)
-
-
-@dataclass(frozen=True)
-class Numbered:
-    """People with the numbers that the ledger gave them, -1 for those that it does not know."""
-
-    ids: pl.Series
-    number: NDArray[np.int64]
-    people: int  # that the ledger knows, asked for or not
-
-    @staticmethod
-    def asked(layout: Layout, releases: tuple[ReleaseRecord, ...], ids: pl.Series) -> Numbered:
-        """Look people up, for which all that the ledger knows have to be read."""
-        known = read_newcomers(layout, releases)
-        return Numbered(ids, numbers_of(ids, known), sum(map(len, known)))
-
-    def numbers(self, ids: pl.Series) -> NDArray[np.int64]:
-        """The numbers of some of these people, in an array of their own; before the first release
-        nobody has one."""
-        if self.people == 0:
-            return np.full(len(ids), -1, dtype=np.int64)
-        if ids.equals(self.ids):
-            return self.number.copy()
-        place = numbers_of(ids, [self.ids])
-        if place.min(initial=0) < 0:
-            raise ImpossibleState("a release has people that nobody asked the ledger for")
-        return self.number[place]
-
-
-def numbers_of(ids: pl.Series, known: Sequence[pl.Series]) -> NDArray[np.int64]:
-    """The ledger's number of each id, -1 for people that it does not know; everybody that is known
-    has a place in one of the series, and the number of that place among all of them.
-
-    >>> numbers_of(pl.Series([5, 8, 2]), [pl.Series([2, 3]), pl.Series([1, 5])]).tolist()
-    [3, -1, 0]
-    """
-    if ids.dtype == pl.Int64:
-        pieces = [piece.to_numpy() for each in known for piece in each.get_chunks()]
-        return _searched(ids.to_numpy(), pieces)
-    numbers = np.full(len(ids), -1, dtype=np.int64)
-    if known:
-        people = pl.concat(known).alias("id").to_frame().with_row_index("person")
-        found = ids.alias("id").to_frame().with_row_index("place").join(people, on="id")
-        numbers[found["place"].to_numpy()] = found["person"].to_numpy()
-    return numbers
-
-
-def _searched(ids: NDArray[np.int64], known: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """The same for integers. They are mostly in order, and searched in a fraction of the time that
-    it takes to join them."""
-    if not ascend(ids):
-        different, place = np.unique(ids, return_inverse=True)
-        return _searched(different, known)[place]
-    # A release that was made on many machines has its people in the order of their districts.
-    orders = [None if ascend(each) else np.argsort(each) for each in known]
-    numbers = np.full(len(ids), -1, dtype=np.int64)
-
-    def search(here: slice) -> None:
-        first = 0
-        for each, order in zip(known, orders, strict=True):
-            place, among = _matches(ids[here], each if order is None else each[order])
-            numbers[here][place] = first + (among if order is None else order[among])
-            first += len(each)
-
-    side_by_side(search, slices(len(ids), longest=TOGETHER))
-    return numbers
-
-
-def _matches(
-    left: NDArray[np.int64], right: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where ascending numbers without repetition are the same: places on the left and on the right.
-
-    >>> [places.tolist() for places in _matches(np.array([1, 4, 6, 9]), np.array([0, 4, 9]))]
-    [[1, 3], [1, 2]]
-    """
-    # What lies outside of the other's range, mostly nearly all, is not looked for.
-    first, left = _between(left, right)
-    begin, right = _between(right, left)
-    if len(left) > len(right):
-        there, here = _matches(right, left)
-        return first + here, begin + there
-    at = np.minimum(np.searchsorted(right, left), len(right) - 1)
-    here = np.flatnonzero(right[at] == left)
-    return first + here, begin + at[here]
-
-
-def _between(
-    numbers: NDArray[np.int64], others: NDArray[np.int64]
-) -> tuple[int, NDArray[np.int64]]:
-    """The part of ascending numbers that is in the range of others, and where it begins."""
-    if len(others) == 0:
-        return 0, numbers[:0]
-    begin, end = np.searchsorted(numbers, others[0]), np.searchsorted(numbers, others[-1], "right")
-    return int(begin), numbers[begin:end]
 
 
 def _encode(

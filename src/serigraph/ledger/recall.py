@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from serigraph.errors import InputRefused
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.loops import fastest
+from serigraph.ledger.numbers import Numbered
 from serigraph.ledger.parts import (
     GROUPS,
     MEMBERS,
     VALUES,
-    Numbered,
     count_rows,
     read_files,
     read_members,

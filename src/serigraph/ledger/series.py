@@ -24,7 +24,8 @@ from serigraph.errors import (
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.exporting import export_ledger
 from serigraph.ledger.layout import RESERVED, Layout
-from serigraph.ledger.parts import Numbered, check_id_type, read_people
+from serigraph.ledger.numbers import Numbered
+from serigraph.ledger.parts import check_id_type, read_people
 from serigraph.ledger.recall import recall_exposures, recall_history, recall_names
 from serigraph.ledger.recovery import (
     Comparing,

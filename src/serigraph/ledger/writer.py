@@ -12,9 +12,9 @@ import polars as pl
 from serigraph.errors import AlreadyPublished, ImpossibleState, SerigraphError, StorageError
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.layout import Layout
+from serigraph.ledger.numbers import Numbered
 from serigraph.ledger.parts import (
     EncodedParts,
-    Numbered,
     check_id_type,
     encode_parts,
     id_type_of,
@@ -108,7 +108,7 @@ class Writer:
     def encode(self, proof: Proof) -> EncodedParts:
         """What ``commit`` will write of a proof; it can be made while public files are written."""
         asked = self._asked or Numbered.asked(self._layout, self.releases, proof.ids)
-        return encode_parts(proof, asked)
+        return encode_parts(proof, asked.numbers(proof.ids), asked.people)
 
     def commit(self, proof: Proof | EncodedParts, draft: ReleaseDraft) -> ReleaseRecord:
         """Make the release exist, then public: its parts, its row, its files in ``staging``.

@@ -17,7 +17,6 @@ from serigraph.threads import TOGETHER, side_by_side, slices
 _HALF = np.uint64(32)
 _WORD = 64
 _SPREAD = 4  # integers in the range of some numbers, for each of them
-_PIECE = 1 << 16  # numbers that fit into a processor's cache, with what is made of them
 
 
 def ascend(numbers: NDArray[np.integer]) -> bool:
@@ -117,7 +116,7 @@ def order_by_keys(
 
 
 def _pieces(length: int) -> Iterator[slice]:
-    return (slice(begin, begin + _PIECE) for begin in range(0, length, _PIECE))
+    return (slice(begin, begin + TOGETHER) for begin in range(0, length, TOGETHER))
 
 
 def ranked(

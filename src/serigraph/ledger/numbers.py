@@ -1,0 +1,111 @@
+"""The numbers that the ledger gave people, and how they are looked up by id."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from serigraph.errors import ImpossibleState
+from serigraph.ledger.layout import Layout
+from serigraph.ledger.parts import read_newcomers
+from serigraph.ledger.release import ReleaseRecord
+from serigraph.population import ascend
+from serigraph.threads import TOGETHER, side_by_side, slices
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """People with the numbers that the ledger gave them, -1 for those that it does not know."""
+
+    ids: pl.Series
+    number: NDArray[np.int64]
+    people: int  # that the ledger knows, asked for or not
+
+    @staticmethod
+    def asked(layout: Layout, releases: tuple[ReleaseRecord, ...], ids: pl.Series) -> Numbered:
+        """Look people up, for which all that the ledger knows have to be read."""
+        known = read_newcomers(layout, releases)
+        return Numbered(ids, numbers_of(ids, known), sum(map(len, known)))
+
+    def numbers(self, ids: pl.Series) -> NDArray[np.int64]:
+        """The numbers of some of these people; before the first release nobody has one."""
+        if self.people == 0:
+            return np.full(len(ids), -1, dtype=np.int64)
+        if ids.equals(self.ids):
+            return self.number
+        place = numbers_of(ids, [self.ids])
+        if place.min(initial=0) < 0:
+            raise ImpossibleState("a release has people that nobody asked the ledger for")
+        return self.number[place]
+
+
+def numbers_of(ids: pl.Series, known: Sequence[pl.Series]) -> NDArray[np.int64]:
+    """The ledger's number of each id, -1 for people that it does not know; everybody that is known
+    has a place in one of the series, and the number of that place among all of them.
+
+    >>> numbers_of(pl.Series([5, 8, 2]), [pl.Series([2, 3]), pl.Series([1, 5])]).tolist()
+    [3, -1, 0]
+    """
+    if ids.dtype == pl.Int64:
+        pieces = [piece.to_numpy() for each in known for piece in each.get_chunks()]
+        return _searched(ids.to_numpy(), pieces)
+    numbers = np.full(len(ids), -1, dtype=np.int64)
+    if known:
+        people = pl.concat(known).alias("id").to_frame().with_row_index("person")
+        found = ids.alias("id").to_frame().with_row_index("place").join(people, on="id")
+        numbers[found["place"].to_numpy()] = found["person"].to_numpy()
+    return numbers
+
+
+def _searched(ids: NDArray[np.int64], known: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """The same for integers. They are mostly in order, and searched in a fraction of the time that
+    it takes to join them."""
+    if not ascend(ids):
+        different, place = np.unique(ids, return_inverse=True)
+        return _searched(different, known)[place]
+    # A release that was made on many machines has its people in the order of their districts.
+    orders = [None if ascend(each) else np.argsort(each) for each in known]
+    numbers = np.full(len(ids), -1, dtype=np.int64)
+
+    def search(here: slice) -> None:
+        first = 0
+        for each, order in zip(known, orders, strict=True):
+            place, among = _matches(ids[here], each if order is None else each[order])
+            numbers[here][place] = first + (among if order is None else order[among])
+            first += len(each)
+
+    side_by_side(search, slices(len(ids), longest=TOGETHER))
+    return numbers
+
+
+def _matches(
+    left: NDArray[np.int64], right: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where ascending numbers without repetition are the same: places on the left and on the right.
+
+    >>> [places.tolist() for places in _matches(np.array([1, 4, 6, 9]), np.array([0, 4, 9]))]
+    [[1, 3], [1, 2]]
+    """
+    # What lies outside of the other's range, mostly nearly all, is not looked for.
+    first, left = _between(left, right)
+    begin, right = _between(right, left)
+    if len(left) > len(right):
+        there, here = _matches(right, left)
+        return first + here, begin + there
+    at = np.minimum(np.searchsorted(right, left), len(right) - 1)
+    here = np.flatnonzero(right[at] == left)
+    return first + here, begin + at[here]
+
+
+def _between(
+    numbers: NDArray[np.int64], others: NDArray[np.int64]
+) -> tuple[int, NDArray[np.int64]]:
+    """The part of ascending numbers that is in the range of others, and where it begins."""
+    if len(others) == 0:
+        return 0, numbers[:0]
+    begin, end = np.searchsorted(numbers, others[0]), np.searchsorted(numbers, others[-1], "right")
+    return int(begin), numbers[begin:end]
