@@ -108,8 +108,6 @@ def _arranged(
 ) -> tuple[Facts, NDArray[np.uint32]]:
     """The facts of the people in the order of their leaves, and who they are. For each part it is
     said where its people of each leaf start. Keys are as random as they are in any order."""
-    holds = f.held_start[1:] > f.held_start[:-1]
-    holds_one = len(f.held) == len(leaf) and bool(holds.all())
     order = np.empty(len(leaf), dtype=np.uint32)
     codes, held = np.empty_like(f.codes), np.empty_like(f.held)
     side_by_side(
@@ -119,7 +117,7 @@ def _arranged(
             parts[j].stop,
             start[j],
             f.codes,
-            f.held if holds_one else f.held[:0],
+            f.held if f.holds_one else f.held[:0],
             order,
             codes,
             held,
@@ -127,7 +125,8 @@ def _arranged(
         range(len(parts)),
     )
     held_start = f.held_start
-    if not holds_one:
+    if not f.holds_one:
+        holds = f.held_start[1:] > f.held_start[:-1]
         places = np.flatnonzero(taken(holds, order))  # of a few people, or of all
         begin, end = f.held_start[order[places]], f.held_start[order[places] + 1]
         held_start = np.zeros(len(order) + 1, dtype=np.int64)

@@ -60,8 +60,8 @@ def form_groups(
     ``excess_pairs`` names what is wrong with them. No group reaches beyond the ``box`` that these
     people have for themselves, where they are not everybody."""
     f = facts(population, history, demand, weight, key)
-    single = len(f.held) == np.count_nonzero(f.held_start[1:] > f.held_start[:-1])
-    simple = f.past.shape[1] == 0 and (single or not demand.interleave)
+    holders = len(f.held) if f.holds_one else np.count_nonzero(np.diff(f.held_start))
+    simple = f.past.shape[1] == 0 and (len(f.held) == holders or not demand.interleave)
     whole = whole_cell(population.size, box or whole_box(population.domains))
     drawn = districts(f, whole, simple)
     progress("forming groups")

@@ -61,6 +61,7 @@ class Facts(NamedTuple):
     has_taxonomy: NDArray[np.bool_]  # of each column
     held_start: NDArray[np.int64]
     held: NDArray[np.int32]
+    holds_one: bool  # everybody holds just one value
     weight: NDArray[np.uint8]  # 1 if the person counts in n
     key: NDArray[np.int64]  # random and not negative, one a person
     past: NDArray[np.int32]  # [person, release] -> past group or -1
@@ -85,8 +86,8 @@ class Scratch(NamedTuple):
     linked: NDArray[np.int64]  # people of the cell that were linked to the value before
     links: NDArray[np.int64]  # of one person to each value
     survival: NDArray[np.float64]  # likewise
-    sides: NDArray[np.int64]  # [side, value] holders on both sides of a cut
-    touched: NDArray[np.int64]  # values in the cell
+    right: NDArray[np.int32]  # [value, cut] holders on the right of it; behind them all people
+    touched: NDArray[np.int64]  # values in the cell; room for one more
     local: NDArray[np.int64]  # place of a value among the touched ones
 
 
@@ -112,11 +113,16 @@ class Board(NamedTuple):
     who: NDArray[np.uint32]
     at: NDArray[np.float64]  # [column, person] position
     ranked: NDArray[np.uint32]  # [column, place] -> person
-    held_start: NDArray[np.uint32]
-    held: NDArray[np.uint32]
+    value: NDArray[np.uint32]  # one that the person holds, numbered as the cell has it, or none
+    more_start: NDArray[np.uint32]
+    more: NDArray[np.uint32]  # what else it holds
+    base: NDArray[np.float64]  # target of each value for a person without history; behind, of none
+    holders: NDArray[np.float64]  # [side, value] of those people of a side that were counted
     is_left: NDArray[np.bool_]  # [person]
     spare: NDArray[np.uint32]
-    block: NDArray[np.float64]  # [end, block] of the people between two possible cuts
+    begin: NDArray[np.int64]  # of each block: the people between two possible cuts
+    block_of: NDArray[np.uint32]  # [place]
+    block: NDArray[np.float64]  # [end, block]
     width: NDArray[np.float64]  # [side, blocks on that side]
     need: NDArray[np.float64]  # likewise
     cuts: NDArray[np.int64]  # [cut, (column, people on the left, last code on the left)]
@@ -141,6 +147,14 @@ def next_target(rules, rule, links, survival):
 
 
 @inner
+def held_by(f, person):
+    """Where the values that a person holds begin and end. Mostly that need not be looked up."""
+    if f.holds_one:
+        return np.int64(person), np.int64(person) + 1
+    return f.held_start[person], f.held_start[person + 1]
+
+
+@inner
 def tally(f, s, people, a, b):
     """Count the people and the values of a cell; returns (n, number of values touched)."""
     n = 0
@@ -148,14 +162,14 @@ def tally(f, s, people, a, b):
     for i in range(a, b):
         person = people[i]
         n += f.weight[person]
-        for h in range(f.held_start[person], f.held_start[person + 1]):
+        begin, end = held_by(f, person)
+        for h in range(begin, end):
+            # Written for every value, and kept if it is new: which one is cannot be foretold.
             value = f.held[h]
-            if s.holders[value] == 0:
-                s.touched[touched] = value
-                s.need[value] = 0.0
-                s.linked[value] = 0
-                touched += 1
-            s.holders[value] += 1
+            holders = s.holders[value]
+            s.touched[touched] = value
+            touched += holders == 0
+            s.holders[value] = holders + 1
     return n, touched
 
 
@@ -263,6 +277,9 @@ def find_needs(f, s, people, a, b, touched, n):
     """Write the largest target of each value among the people of a cell, each by its own past.
     Returns whether a group of ``n`` meets all of them; if not, some may be larger than is written.
     """
+    for t in range(touched):
+        s.need[s.touched[t]] = 0.0
+        s.linked[s.touched[t]] = 0
     if f.past.shape[1] > 0 and touched > 0:
         spans = spans_of(f)
         for i in range(a, b):
@@ -287,15 +304,6 @@ def find_needs(f, s, people, a, b, touched, n):
             s.need[value] = max(s.need[value], f.base[value])
         is_met = is_met and s.holders[value] * s.need[value] <= n * (1.0 + SLACK)
     return is_met
-
-
-@inner
-def is_group(f, s, people, a, b):
-    """Whether the cell is a valid group: every member bounded for every value, given its past."""
-    n, touched = tally(f, s, people, a, b)
-    valid = n >= f.minimum_size and find_needs(f, s, people, a, b, touched, n)
-    clear(s, touched)
-    return valid
 
 
 @inner
@@ -525,10 +533,11 @@ def exchange(d, i, placed, number):
 
 
 @making
-def board_of(f, people, a, b, m):
+def board_of(f, s, people, a, b, m, touched):
     """A board for m of the people of a cell, taken evenly: each column's order, sorted once.
 
-    Equal codes lie in random order.
+    Equal codes lie in random order. Values are on the board if it has everybody: so many are held,
+    and ``s`` lists them.
     """
     columns = f.codes.shape[0]
     who = np.empty(m, dtype=np.uint32)
@@ -547,21 +556,33 @@ def board_of(f, people, a, b, m):
             code[i] = f.codes[e, who[i]]
             at[e, i] = f.position[f.offset[e] + code[i]]
         sort_codes(code, ranked[e], spare, place)
-    held_start = np.zeros(m + 1, dtype=np.uint32)
-    for i in range(m):
-        held_start[i + 1] = held_start[i] + f.held_start[who[i] + 1] - f.held_start[who[i]]
-    held = np.empty(held_start[m], dtype=np.uint32)
-    for i in range(m):
-        for k in range(held_start[i + 1] - held_start[i]):
-            held[held_start[i] + k] = f.held[f.held_start[who[i]] + k]
+    base = np.zeros(touched + 1, dtype=np.float64)
+    for t in range(touched):
+        s.local[s.touched[t]] = t
+        base[t] = f.base[s.touched[t]]
+    value = np.empty(m, dtype=np.uint32)
+    more_start = np.zeros(m + 1, dtype=np.uint32)
+    for i in range(m if touched > 0 else 0):
+        first, last = held_by(f, who[i])
+        value[i] = s.local[f.held[first]] if first < last else touched
+        more_start[i + 1] = more_start[i] + max(last - first - 1, 0)
+    more = np.empty(more_start[m], dtype=np.uint32)
+    for i in range(m if len(more) > 0 else 0):
+        for k in range(more_start[i + 1] - more_start[i]):
+            more[more_start[i] + k] = s.local[f.held[f.held_start[who[i]] + k + 1]]
     return Board(
         who,
         at,
         ranked,
-        held_start,
-        held,
+        value,
+        more_start,
+        more,
+        base,
+        np.empty((2, touched + 1), dtype=np.float64),
         np.zeros(m, dtype=np.bool_),
         spare,
+        np.empty(m + 1, dtype=np.int64),
+        np.empty(m, dtype=np.uint32),
         np.empty((2, m), dtype=np.float64),
         np.empty((2, m + 1), dtype=np.float64),
         np.empty((2, m + 1), dtype=np.float64),
@@ -601,21 +622,40 @@ def sort_codes(code, ranked, spare, place):
 
 
 @inner
-def find_widths(board, d, a, b, step, squared):
-    """Write the widths, summed over the columns, of both sides of every cut of column d's order
-    behind a multiple of ``step`` people. Squares make much of the widest column."""
-    blocks = (b - a + step - 1) // step
+def find_blocks(f, board, d, a, b, size):
+    """Write where the blocks of a cell begin in column d's order; returns their number.
+
+    Regions are cut between people that lie apart, interleaved groups behind whole groups.
+    """
+    board.begin[0] = a
+    blocks = np.int64(1)
+    before = board.at[d, board.ranked[d, a]]
+    for i in range(a, b):
+        # Written for everybody, and kept for some: which ones they are cannot be foretold.
+        behind = board.at[d, board.ranked[d, i]]
+        is_apart = i == board.begin[blocks - 1] + size if f.interleave else before != behind
+        board.begin[blocks] = i
+        blocks += is_apart
+        board.block_of[i] = blocks - 1
+        before = behind
+    board.begin[blocks] = b
+    return blocks
+
+
+@inner
+def find_widths(board, d, blocks, most, squared):
+    """Write the widths, summed over the columns, of both sides of the cuts between the blocks of
+    column d, for sides of up to ``most`` blocks. Squares make much of the widest column."""
     ranked = board.ranked[d]
-    for k in range(blocks + 1):
+    a, b = board.begin[0], board.begin[blocks]
+    for k in range(most + 1):
         board.width[0, k] = board.width[1, k] = 0.0
     for e in range(len(board.at)):
         at = board.at[e]
         if at[board.ranked[e, a]] == at[board.ranked[e, b - 1]]:
             continue
-        for k in range(blocks if step == 1 else 0):
-            board.block[0, k] = board.block[1, k] = at[ranked[a + k]]
-        for k in range(blocks if step > 1 else 0):
-            begin, end = a + k * step, min(a + (k + 1) * step, b)
+        for k in range(blocks):
+            begin, end = board.begin[k], board.begin[k + 1]
             low, high = at[ranked[begin]], at[ranked[end - 1]]
             for i in range(begin, begin if e == d else end):
                 where = at[ranked[i]]
@@ -624,7 +664,7 @@ def find_widths(board, d, a, b, step, squared):
             board.block[0, k], board.block[1, k] = low, high
         low, high = board.block[0, 0], board.block[1, 0]
         low_right, high_right = board.block[0, blocks - 1], board.block[1, blocks - 1]
-        for k in range(blocks):
+        for k in range(most):
             first, last = board.block[0, k], board.block[1, k]
             low = first if first < low else low
             high = last if last > high else high
@@ -638,29 +678,56 @@ def find_widths(board, d, a, b, step, squared):
 
 
 @inner
-def find_side_needs(f, s, board, d, a, b, step, size, touched):
+def find_side_needs(f, board, d, blocks, size, most):
     """Write, for the same cuts, what the values of each side need: the size of one group, or,
-    where groups interleave, so many groups of ``size``."""
-    blocks = (b - a + step - 1) // step
+    where groups interleave, so many groups of ``size``. Returns how many blocks need no more than
+    ``most`` people on the left, and how many on the right; nothing is written beyond both."""
     for side in range(2):
-        clear(s, touched)
-        need = 0.0
-        for k in range(blocks):
-            block = blocks - 1 - k if side else k
-            for i in range(a + block * step, min(a + (block + 1) * step, b)):
-                person = board.ranked[d, i]
-                for h in range(board.held_start[person], board.held_start[person + 1]):
-                    value = board.held[h]
-                    holders = s.holders[value] + 1
-                    s.holders[value] = holders
-                    if not f.interleave:
-                        need = max(need, holders * f.base[value])
-                    elif 2.0 * f.base[value] > size:
-                        need = max(need, float(holders * size))
-                    else:
-                        cap = int(size * (1.0 + SLACK) / f.base[value])
-                        need = max(need, float((holders + cap - 1) // cap * size))
-            board.need[side, k + 1] = need
+        for value in range(len(board.base)):
+            board.holders[side, value] = 0.0
+    need_left, need_right = 0.0, 0.0
+    a, b = board.begin[0], board.begin[blocks]
+    left, right = a, b - 1
+    for i in range(b - a):
+        first, last = a + i, b - 1 - i
+        # Written for everybody, and kept for the last of a block.
+        need_left = with_person(f, board, 0, board.ranked[d, first], size, need_left)
+        board.need[0, board.block_of[first] + 1] = need_left
+        left += need_left <= most
+        need_right = with_person(f, board, 1, board.ranked[d, last], size, need_right)
+        board.need[1, blocks - board.block_of[last]] = need_right
+        right -= need_right <= most
+        if need_left > most and need_right > most:
+            break
+    on_left = np.int64(board.block_of[left]) if left < b else blocks
+    on_right = blocks - 1 - np.int64(board.block_of[right]) if right >= a else blocks
+    return on_left, on_right
+
+
+@inner
+def with_person(f, board, side, person, size, need):
+    """Count what a person holds on a side; what the values there need then, if they needed so much
+    before."""
+    need = with_holder(f, board, side, board.value[person], size, need)
+    if len(board.more) > 0:
+        for h in range(board.more_start[person], board.more_start[person + 1]):
+            need = with_holder(f, board, side, board.more[h], size, need)
+    return need
+
+
+@inner
+def with_holder(f, board, side, value, size, need):
+    """The same for one value."""
+    holders = board.holders[side, value] + 1.0
+    board.holders[side, value] = holders
+    base = board.base[value]
+    asked = holders * base
+    if f.interleave and base > 0.0:
+        asked = holders * size
+        if 2.0 * base <= size:
+            cap = int(size * (1.0 + SLACK) / base)
+            asked = float((int(holders) + cap - 1) // cap * size)
+    return asked if asked > need else need
 
 
 @inner
@@ -712,63 +779,67 @@ def boundary(f, d, left, right, shallowest):
 
 
 @inner
-def list_cuts(f, s, board, box, a, b, weight, touched, size, least, squared, is_blind, one_side):
+def list_cuts(f, board, box, a, b, weight, size, least, is_crowded, squared, is_blind, one_side):
     """List the cuts of a cell with their scores, the lower the better; returns how many.
 
     A cut is a row: column, people on the left in the order of the column, last code on the left.
-    ``box`` is the row of the cell: only its shallowest boundaries may be cut. ``weight`` and the
-    number of values ``touched`` are its tally. Both sides must have ``least`` people and must be
-    able to stand by themselves as far as the counts of values go; with ``one_side`` it is enough,
-    though far worse, if one of them does. The score is the width of both sides, weighted by people;
-    it grows where people are left over, and in a crowded cell with what the values on both sides
-    need, since that is lost for further cuts. (In a cell with few holders, that would tell where
-    they are.) If the cut ``is_blind`` values play no part.
+    ``box`` is the row of the cell: only its shallowest boundaries may be cut. ``weight`` is the
+    number of its people that count. Both sides must have ``least`` people and must be able to stand
+    by themselves as far as the counts of values go; with ``one_side`` it is enough, though far
+    worse, if one of them does. The score is the width of both sides, weighted by people; it grows
+    where people are left over, and in a crowded cell with what the values on both sides need, since
+    that is lost for further cuts. (In a cell with few holders, that would tell where they are.) If
+    the cut ``is_blind`` values play no part.
     """
     n = b - a
     found = 0
-    step = size if f.interleave else np.int64(1)
-    blocks = (n + step - 1) // step
+    if weight < 2 * least:
+        return found
+    most = np.inf if one_side else (weight - least) * (1.0 + SLACK)
     for d in range(f.codes.shape[0]):
         ranked = board.ranked[d]
         if f.codes[d, board.who[ranked[a]]] == f.codes[d, board.who[ranked[b - 1]]]:
             continue
         low, high = box[BOX + d], box[BOX + f.codes.shape[0] + d]
         shallowest = shallowest_boundary(f, d, low, high) if f.has_taxonomy[d] else np.int32(0)
-        find_widths(board, d, a, b, step, squared)
+        blocks = find_blocks(f, board, d, a, b, size)
+        first, last = np.int64(1), blocks - 1
         if not is_blind:
-            find_side_needs(f, s, board, d, a, b, step, size, touched)
-        is_crowded = not is_blind and board.need[0, blocks] > CROWDED * n
+            on_left, on_right = find_side_needs(f, board, d, blocks, size, most)
+            first, last = max(first, blocks - on_right), min(last, on_left)
+        # Widths take long: they are looked for where a cut is possible as far as counts go.
+        ignores_needs = is_blind or one_side
+        while first <= last and not can_part(board, blocks, first, least, ignores_needs):
+            first += 1
+        while first <= last and not can_part(board, blocks, last, least, ignores_needs):
+            last -= 1
+        if first > last:
+            continue
+        find_widths(board, d, blocks, max(last, blocks - first), squared)
         need_left, need_right = 0.0, 0.0
-        on_left = weight
-        last = b
-        spare = np.int64(0)  # people on the right beyond whole groups
-        for k in range(blocks - 1, 0, -1):
-            i = k * step
-            for place in range(a + i, a + i if weight == n else last):
-                on_left -= f.weight[board.who[ranked[place]]]
-            on_left = i if weight == n else on_left
-            last = a + i
-            spare = spare + 1 if spare < size - 1 else np.int64(0)
-            if on_left < least or weight - on_left < least:
+        weight_left = weight
+        for k in range(blocks - 1, first - 1, -1):
+            i = board.begin[k] - a
+            for place in range(a + i, a + i if weight == n else board.begin[k + 1]):
+                weight_left -= f.weight[board.who[ranked[place]]]
+            weight_left = i if weight == n else weight_left
+            if k > last or weight_left < least or weight - weight_left < least:
                 continue
             if not is_blind:
                 need_left, need_right = board.need[0, k], board.need[1, blocks - k]
-            left = need_left <= on_left * (1.0 + SLACK)
-            right = need_right <= (weight - on_left) * (1.0 + SLACK)
+            left = need_left <= weight_left * (1.0 + SLACK)
+            right = need_right <= (weight - weight_left) * (1.0 + SLACK)
             if not (left and right) and not (one_side and (left or right)):
                 continue
-            before, behind = ranked[a + i - 1], ranked[a + i]
-            if not f.interleave and board.at[d, before] == board.at[d, behind]:
-                continue
-            code = np.int64(f.codes[d, board.who[before]])
+            code = np.int64(f.codes[d, board.who[ranked[a + i - 1]]])
             if not f.interleave:
-                right_code = np.int64(f.codes[d, board.who[behind]])
+                right_code = np.int64(f.codes[d, board.who[ranked[a + i]]])
                 code = boundary(f, d, code, right_code, shallowest)
             if code < 0:
                 continue
             score = i * board.width[0, k] + (n - i) * board.width[1, blocks - k]
             if not f.interleave:
-                if spare > n % size:
+                if (n - i) % size > n % size:  # people on the right beyond whole groups
                     score *= WASTEFUL
                 if is_crowded:
                     score *= 1.0 + FORESIGHT * (need_left + need_right) / n
@@ -779,8 +850,19 @@ def list_cuts(f, s, board, box, a, b, weight, touched, size, least, squared, is_
             board.cuts[found, 2] = code
             board.score[found] = score
             found += 1
-    clear(s, touched)
     return found
+
+
+@inner
+def can_part(board, blocks, k, least, ignores_needs):
+    """Whether a cut behind so many blocks is possible as far as counts go, if everybody counts."""
+    left, right = board.begin[k] - board.begin[0], board.begin[blocks] - board.begin[k]
+    if left < least or right < least:
+        return False
+    if ignores_needs:
+        return True
+    is_left = board.need[0, k] <= left * (1.0 + SLACK)
+    return is_left and board.need[1, blocks - k] <= right * (1.0 + SLACK)
 
 
 @kernel
@@ -788,8 +870,8 @@ def list_cuts_of(f, s, order, cells):
     """The number of cuts of the first cell. Nobody asks for it: a second process calls this to
     compile a good part of ``cut_down`` while the first one is at another."""
     a, b, one, yes = cells[0, BEGIN], cells[0, END], np.int64(1), len(cells) > 0
-    board = board_of(f, order, a, b, b - a)
-    return list_cuts(f, s, board, cells[0], a, b, b - a, a, one, one, yes, yes, yes)
+    board = board_of(f, s, order, a, b, b - a, a)
+    return list_cuts(f, board, cells[0], a, b, b - a, one, one, yes, yes, yes, yes)
 
 
 @inner
@@ -805,7 +887,7 @@ def next_cut(board, found):
 
 
 @inner
-def choose_cut(f, s, board, box, a, b, n, touched, size, state, simple, squared, is_blind):
+def choose_cut(f, s, board, box, a, b, n, size, state, is_crowded, simple, squared, is_blind):
     """The cut of a cell, by its row in the board's list, or -1 if none will do.
 
     A cell that is not valid as it is may be cut so that one side becomes valid. Where people have
@@ -813,7 +895,7 @@ def choose_cut(f, s, board, box, a, b, n, touched, size, state, simple, squared,
     """
     is_failed = state == FAILED
     least = f.minimum_size if is_failed else size
-    found = list_cuts(f, s, board, box, a, b, n, touched, size, least, squared, is_blind, is_failed)
+    found = list_cuts(f, board, box, a, b, n, size, least, is_crowded, squared, is_blind, is_failed)
     if is_blind or simple or f.interleave or b - a > THOROUGH:
         return next_cut(board, found)
     start = np.int64(0)
@@ -827,10 +909,10 @@ def choose_cut(f, s, board, box, a, b, n, touched, size, state, simple, squared,
         ranked = board.ranked[board.cuts[cut, 0]]
         for i in range(b - a):
             board.spare[i] = board.who[ranked[a + i]]
-        left = is_group(f, s, board.spare, start, middle)
+        left = box_state(f, s, board.spare, start, middle) != FAILED
         if not left and not is_failed:
             continue
-        right = is_group(f, s, board.spare, middle, b - a)
+        right = box_state(f, s, board.spare, middle, b - a) != FAILED
         if left and right:
             return cut
         if is_failed and fallback < 0 and (left or right):
@@ -919,30 +1001,41 @@ def rank_of(f, person, column):
 
 
 @inner
-def weigh_cut(f, s, order, a, b, column, code, size, is_blind):
-    """Whether both sides of a cut have ``size`` people and can be one group each, as far as the
-    counts of values go, and what the values of both need together."""
-    left, right = np.int64(0), np.int64(0)
-    values = np.int64(0 if is_blind else len(s.holders))
-    for value in range(values):
-        s.sides[0, value] = s.sides[1, value] = 0
+def weigh_cuts(f, s, order, a, b, cuts, weight, touched, size, is_blind, need):
+    """Write for each of COMPETING cuts, rows of column and last code on the left, what the values
+    of both sides need together; infinity if a side has fewer than ``size`` people, or cannot be one
+    group as far as the counts of values go. ``weight`` and the number of values ``touched`` are the
+    cell's tally, which ``s`` has."""
+    people = len(s.right) - 1
+    are_holders = f.holds_one and not is_blind  # whoever holds something counts
+    for c in range(COMPETING):
+        s.right[people, c] = 0
+        for t in range(touched):
+            s.right[s.touched[t], c] = 0
     for i in range(a, b):
         person = order[i]
-        side = np.uint32(f.codes[column, person] > code)
-        counts = np.int64(1 if is_blind else f.weight[person])
-        right += side * counts
-        left += counts
-        if not is_blind:
-            for h in range(f.held_start[person], f.held_start[person + 1]):
-                s.sides[side, f.held[h]] += 1
-    left -= right
-    need_left, need_right = 0.0, 0.0
-    for value in range(values):
-        need_left = max(need_left, s.sides[0, value] * f.base[value])
-        need_right = max(need_right, s.sides[1, value] * f.base[value])
-    is_valid = left >= size and right >= size
-    is_valid = is_valid and need_left <= left * (1.0 + SLACK)
-    return is_valid and need_right <= right * (1.0 + SLACK), need_left + need_right
+        counts = 1 if is_blind else f.weight[person]
+        for c in range(0 if are_holders else COMPETING):
+            s.right[people, c] += counts * (f.codes[cuts[c, 0], person] > cuts[c, 1])
+        begin, end = held_by(f, person)
+        for h in range(begin, begin if is_blind else end):
+            value = f.held[h]
+            for c in range(COMPETING):
+                s.right[value, c] += f.codes[cuts[c, 0], person] > cuts[c, 1]
+    for c in range(COMPETING):
+        right = np.int64(s.right[people, c])
+        need_left, need_right = 0.0, 0.0
+        for t in range(touched):
+            value = s.touched[t]
+            holders = s.right[value, c]
+            right += holders if are_holders else 0
+            need_left = max(need_left, (s.holders[value] - holders) * f.base[value])
+            need_right = max(need_right, holders * f.base[value])
+        left = weight - right
+        is_valid = left >= size and right >= size
+        is_valid = is_valid and need_left <= left * (1.0 + SLACK)
+        is_valid = is_valid and need_right <= right * (1.0 + SLACK)
+        need[c] = need_left + need_right if is_valid else np.inf
 
 
 @making
@@ -958,61 +1051,85 @@ def cut_large(f, s, order, box, a, b, size, is_crowded, squared, is_blind, found
     yes = b > a
     target = np.empty(b - a, dtype=np.uint32)
     competes = is_crowded and not f.interleave and b - a <= TRIAL
+    together = 1 if f.interleave else COMPETING
+    cuts = np.empty((COMPETING, 3), dtype=np.int64)  # column, last code on the left, row
+    score, need = np.empty(COMPETING), np.zeros(COMPETING)
+    weight, touched = b - a, start
+    if not f.interleave and not is_blind:
+        weight, touched = tally(f, s, order, a, b)
+    left = start
     # Where a few people show no cut, the only ones may be around a branch that few people have.
     for m in (np.int64(SAMPLE), min(b - a, np.int64(TRIAL))):
-        board = board_of(f, order, a, b, m)
-        found = list_cuts(f, s, board, box, start, m, m, start, one, one, squared, yes, not yes)
+        board = board_of(f, s, order, a, b, m, start)
+        found = list_cuts(f, board, box, start, m, m, one, one, not yes, squared, yes, not yes)
         best = np.int64(-1)
-        left = start
         lowest = np.inf
         valid = 0
-        for _ in range(TRIES_LARGE if b - a <= TRIAL else TRIES):
-            cut = next_cut(board, found)
-            if cut < 0:
+        for number in range(TRIES_LARGE if b - a <= TRIAL else TRIES):
+            k = number % together
+            if k == 0:
+                for c in range(together):
+                    take_cut(board, found, cuts, score, c)
+                if not f.interleave:
+                    weigh_cuts(f, s, order, a, b, cuts, weight, touched, size, is_blind, need)
+            if cuts[k, 2] < 0:
                 break
-            score = board.score[cut]
-            board.score[cut] = np.inf
-            column, code = board.cuts[cut, 0], board.cuts[cut, 2]
-            need = 0.0
             if f.interleave:
-                left = part(f, order, a, b, column, code, target)
+                left = part(f, order, a, b, cuts[k, 0], cuts[k, 1], target)
                 if b - a <= TRIAL:
-                    left = round_down(f, target, left, column, size)
+                    left = round_down(f, target, left, cuts[k, 0], size)
                 is_valid = left >= size and b - a - left >= size
                 if is_valid and not is_blind:
                     is_valid = has_counts(f, s, target, start, left)
                     is_valid = is_valid and has_counts(f, s, target, left, b - a)
             else:
-                is_valid, need = weigh_cut(f, s, order, a, b, column, code, size, is_blind)
+                is_valid = need[k] < np.inf
             if not is_valid:
                 continue
             valid += 1
             if competes:
-                score *= 1.0 + FORESIGHT * need / (b - a)
-            if score < lowest:
-                lowest = score
-                best = cut
+                score[k] *= 1.0 + FORESIGHT * need[k] / (b - a)
+            if score[k] < lowest:
+                lowest = score[k]
+                best = cuts[k, 2]
             if not competes or valid == COMPETING:
                 break
-        if best < 0:
-            continue
-        found_cut[0], found_cut[1] = board.cuts[best, 0], board.cuts[best, 2]
-        if not f.interleave:
-            left = part(f, order, a, b, found_cut[0], found_cut[1], target)
-        for i in range(b - a):
-            order[a + i] = target[i]
-        return left
-    return start
+        if best >= 0:
+            found_cut[0], found_cut[1] = board.cuts[best, 0], board.cuts[best, 2]
+            if not f.interleave:
+                left = part(f, order, a, b, found_cut[0], found_cut[1], target)
+            for i in range(b - a):
+                order[a + i] = target[i]
+            break
+        left = start
+    clear(s, touched)
+    return left
+
+
+@inner
+def take_cut(board, found, cuts, score, c):
+    """Take the best cut out of the list, if there is one: write its column, the last code on its
+    left and its row."""
+    cut = next_cut(board, found)
+    cuts[c, 0] = cuts[c, 1] = 0
+    cuts[c, 2] = cut
+    if cut >= 0:
+        cuts[c, 0], cuts[c, 1] = board.cuts[cut, 0], board.cuts[cut, 2]
+        score[c] = board.score[cut]
+        board.score[cut] = np.inf
 
 
 @inner
 def box_state(f, s, people, a, b):
-    """State of a cell that is to be one group."""
-    _, touched = tally(f, s, people, a, b)
+    """State of a cell that is to be one group: every member is bounded for every value, given its
+    past."""
+    n, touched = tally(f, s, people, a, b)
+    state = PLAIN
+    if touched > 0 or f.minimum_size > 1:
+        is_valid = n >= f.minimum_size and find_needs(f, s, people, a, b, touched, n)
+        state = VALID if is_valid else FAILED
     clear(s, touched)
-    if touched == 0 and f.minimum_size <= 1:
-        return PLAIN
-    return VALID if is_group(f, s, people, a, b) else FAILED
+    return state
 
 
 @making
@@ -1076,7 +1193,7 @@ def cut_down(f, s, order, cells, simple, squared, until, blind_size):
     # Where histories or sets of values matter, dealing needs some freedom.
     smallest = 2 if simple else 2 * GROUPS_TO_DEAL
     start = np.int64(0)
-    board = board_of(f, order, start, start, start)
+    board = board_of(f, s, order, start, start, start, start)
     board_begin, board_end = start, start
     while top > 0:
         top -= 1
@@ -1092,7 +1209,7 @@ def cut_down(f, s, order, cells, simple, squared, until, blind_size):
         if not is_blind:
             n, touched = tally(f, s, order, a, b)
             size = group_size(f, s, touched)
-            is_crowded = b - a > LARGE and size_needed(f, s, touched) > CROWDED * (b - a)
+            is_crowded = not f.interleave and size_needed(f, s, touched) > CROWDED * (b - a)
             clear(s, touched)
         thorough = not simple and not f.interleave and b - a <= THOROUGH
         state = VALID
@@ -1119,10 +1236,10 @@ def cut_down(f, s, order, cells, simple, squared, until, blind_size):
         else:
             if b > board_end or a < board_begin:
                 board_begin, board_end = a, b
-                board = board_of(f, order, a, b, b - a)
+                board = board_of(f, s, order, a, b, b - a, touched)
             x, y = a - board_begin, b - board_begin
             best = choose_cut(
-                f, s, board, tree[row], x, y, n, touched, size, state, simple, squared, is_blind
+                f, s, board, tree[row], x, y, n, size, state, is_crowded, simple, squared, is_blind
             )
             if best >= 0:
                 apply_cut(board, x, y, best, order, a)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.grouping.kernels import Facts, Scratch
+from serigraph.grouping.kernels import COMPETING, Facts, Scratch
 from serigraph.population import History, Population
 from serigraph.privacy.targets import TargetRule
 
@@ -66,6 +66,8 @@ def facts(
         np.append(domain.divergences(), np.int32(0)).astype(np.int32)
         for domain in population.domains
     ]
+    holds_one = len(population.held) == population.size
+    holds_one = holds_one and bool((population.held_start[1:] > population.held_start[:-1]).all())
     return Facts(
         codes=_own(population.codes, np.int32),
         position=np.concatenate([domain.positions() for domain in population.domains]),
@@ -74,6 +76,7 @@ def facts(
         has_taxonomy=np.array([domain.taxonomy is not None for domain in population.domains]),
         held_start=_own(population.held_start, np.int64),
         held=_own(population.held, np.int32),
+        holds_one=holds_one,
         weight=_own(weight, np.uint8),
         key=(key >> np.uint64(1)).view(np.int64),
         past=_own(history.groups, np.int32),
@@ -111,8 +114,8 @@ def scratch(values: int) -> Scratch:
         linked=np.zeros(values, dtype=np.int64),
         links=np.zeros(values, dtype=np.int64),
         survival=np.zeros(values, dtype=np.float64),
-        sides=np.zeros((2, values), dtype=np.int64),
-        touched=np.zeros(values, dtype=np.int64),
+        right=np.zeros((values + 1, COMPETING), dtype=np.int32),
+        touched=np.zeros(values + 1, dtype=np.int64),
         local=np.zeros(values, dtype=np.int64),
     )
 
