@@ -39,7 +39,9 @@ def test_nobody_fits_a_group_below_its_own_target(problem: Case) -> None:
     if problem.history.releases == 0:
         assert len(f.own) == 0
         return
-    kernels.find_own_targets(f, np.arange(len(problem.people), dtype=np.uint32))
+    sketch = np.zeros(len(f.past_start) - 1, dtype=np.uint64)
+    kernels.sketch_past(f, 0, len(sketch), sketch)
+    kernels.find_own_targets(f, sketch, np.arange(len(problem.people), dtype=np.uint32))
     for target, person in zip(f.own.tolist(), problem.people, strict=True):
         ratios = [
             problem.strategies[value].ratio(

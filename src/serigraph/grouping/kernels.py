@@ -87,8 +87,8 @@ class Scratch(NamedTuple):
     links: NDArray[np.int64]  # of one person to each value
     survival: NDArray[np.float64]  # likewise
     right: NDArray[np.int32]  # [value, cut] holders on the right of it; behind them all people
-    touched: NDArray[np.int64]  # values in the cell; room for one more
-    local: NDArray[np.int64]  # place of a value among the touched ones
+    touched: NDArray[np.uint32]  # values in the cell; room for one more
+    local: NDArray[np.uint32]  # place of a value among the touched ones
 
 
 class Dealing(NamedTuple):
@@ -165,7 +165,7 @@ def tally(f, s, people, a, b):
         begin, end = held_by(f, person)
         for h in range(begin, end):
             # Written for every value, and kept if it is new: which one is cannot be foretold.
-            value = f.held[h]
+            value = np.uint32(f.held[h])
             holders = s.holders[value]
             s.touched[touched] = value
             touched += holders == 0
@@ -188,9 +188,7 @@ def spans_of(f):
 
 @inner
 def find_past(f, people, first, last, spans):
-    """Write the spans of the people from ``first`` to ``last``. The first and the last exposure of
-    each group are read, too. Nothing here waits for anything of another group or person, so that
-    memory brings all of them together."""
+    """Write the spans of the people from ``first`` to ``last``."""
     releases = f.past.shape[1]
     for k in range(last - first):
         person, groups = people[first + k], 0
@@ -199,15 +197,24 @@ def find_past(f, people, first, last, spans):
             spans[k, 0, groups] = f.past[person, j]
             groups += f.past[person, j] >= 0
         spans[k, 2, releases] = groups
-    for k in range(last - first):
+    find_spans(f, last - first, spans)
+
+
+@inner
+def find_spans(f, people, spans):
+    """Write the spans of so many people, whose groups are listed there. The first and the last
+    exposure of each group are read, too. Nothing here waits for anything of another group or
+    person, so that memory brings all of them together."""
+    releases = f.past.shape[1]
+    for k in range(people):
         for j in range(spans[k, 2, releases]):
-            group = spans[k, 0, j]
+            group = np.uint32(spans[k, 0, j])
             spans[k, 0, j], spans[k, 1, j] = f.past_start[group], f.past_start[group + 1]
-    for k in range(last - first):
+    for k in range(people):
         for j in range(spans[k, 2, releases]):
-            begin, end = spans[k, 0, j], spans[k, 1, j]
+            begin, end = np.uint64(spans[k, 0, j]), np.uint64(spans[k, 1, j])
             if begin < end:
-                spans[k, 2, j] = f.past_exposure[begin] + f.past_exposure[end - 1]
+                spans[k, 2, j] = f.past_exposure[begin] + f.past_exposure[end - np.uint64(1)]
 
 
 @inner
@@ -215,22 +222,58 @@ def walk_past(f, s, touched, spans, k):
     """Write the survival that the person with spans ``k`` has left of each of the values touched,
     and the links to them, if these count."""
     for t in range(touched):
-        s.links[s.touched[t]] = 0
         s.survival[s.touched[t]] = 1.0
+    for t in range(touched if f.counts_links else 0):
+        s.links[s.touched[t]] = 0
     # Of other values this leaves anything: to ask of each past value whether it is one of those
     # touched takes longer than to count it. Nothing becomes so small that a processor multiplies
     # it in a hundred times the time.
     for j in range(spans[k, 2, f.past.shape[1]]):
-        for e in range(spans[k, 0, j], spans[k, 1, j]):
-            exposure = f.past_exposure[e]
-            value = f.exposure_value[exposure]
+        for e in range(np.uint64(spans[k, 0, j]), np.uint64(spans[k, 1, j])):
+            exposure = np.uint32(f.past_exposure[e])
+            value = np.uint32(f.exposure_value[exposure])
             s.survival[value] = max(s.survival[value] * f.exposure_survival[exposure], SMALLEST)
         for e in range(spans[k, 0, j], spans[k, 1, j] if f.counts_links else spans[k, 0, j]):
             s.links[f.exposure_value[f.past_exposure[e]]] += 1
 
 
 @kernel
-def find_own_targets(f, people):
+def sketch_past(f, begin, end, sketch):
+    """Write a bit for each value that each of these past groups held; some values share one."""
+    for group in range(begin, end):
+        bits = np.uint64(0)
+        for e in range(np.uint64(f.past_start[group]), np.uint64(f.past_start[group + 1])):
+            bits |= bit_of(f.exposure_value[np.uint32(f.past_exposure[e])])
+        sketch[group] = bits
+
+
+@inner
+def bit_of(value):
+    """The bit of a value in a sketch."""
+    return np.uint64(1) << np.uint64(value & 63)
+
+
+@inner
+def find_likely_past(f, sketch, people, first, last, spans):
+    """Write the spans of the people from ``first`` to ``last``, as far as the sketch of a past
+    group lets it have held what the person holds now."""
+    releases = f.past.shape[1]
+    for k in range(last - first):
+        person, groups = people[first + k], 0
+        bits = np.uint64(0)
+        begin, end = held_by(f, person)
+        for h in range(begin, end):
+            bits |= bit_of(f.held[h])
+        for j in range(releases):
+            group = f.past[person, j]
+            spans[k, 0, groups] = group
+            groups += group >= 0 and sketch[np.uint32(max(group, 0))] & bits != 0
+        spans[k, 2, releases] = groups
+    find_spans(f, last - first, spans)
+
+
+@kernel
+def find_own_targets(f, sketch, people):
     """Write for each of these people the largest target among the values that it holds itself: a
     group that is smaller cannot hold the person."""
     # Exposures are numbered by value: the number of one tells what it is to.
@@ -243,7 +286,7 @@ def find_own_targets(f, people):
     for i in range(len(people)):
         k = i % TOGETHER
         if k == 0:
-            find_past(f, people, i, min(i + TOGETHER, len(people)), spans)
+            find_likely_past(f, sketch, people, i, min(i + TOGETHER, len(people)), spans)
         person, groups = people[i], spans[k, 2, f.past.shape[1]]
         f.own[person] = 0.0
         for h in range(f.held_start[person], f.held_start[person + 1]):
@@ -622,24 +665,33 @@ def sort_codes(code, ranked, spare, place):
 
 
 @inner
-def find_blocks(f, board, d, a, b, size):
-    """Write where the blocks of a cell begin in column d's order; returns their number.
+def find_whole_groups(board, a, b, size):
+    """Write where the blocks of a cell begin, if cuts are behind whole groups; returns their
+    number."""
+    blocks = np.int64(0)
+    for begin in range(a, b, size):
+        board.begin[blocks] = begin
+        for i in range(begin, min(begin + size, b)):
+            board.block_of[i] = blocks
+        blocks += 1
+    board.begin[blocks] = b
+    return blocks
 
-    Regions are cut between people that lie apart, interleaved groups behind whole groups.
-    """
+
+@inner
+def find_those_apart(board, d, a, b):
+    """The same, if cuts are between people that lie apart in column d."""
     board.begin[0] = a
-    blocks = np.int64(1)
+    blocks = np.int64(0)
     before = board.at[d, board.ranked[d, a]]
     for i in range(a, b):
         # Written for everybody, and kept for some: which ones they are cannot be foretold.
         behind = board.at[d, board.ranked[d, i]]
-        is_apart = i == board.begin[blocks - 1] + size if f.interleave else before != behind
-        board.begin[blocks] = i
-        blocks += is_apart
-        board.block_of[i] = blocks - 1
+        blocks += before != behind
+        board.begin[blocks + 1] = i + 1
+        board.block_of[i] = blocks
         before = behind
-    board.begin[blocks] = b
-    return blocks
+    return blocks + 1
 
 
 @inner
@@ -689,7 +741,7 @@ def find_side_needs(f, board, d, blocks, size, most):
     a, b = board.begin[0], board.begin[blocks]
     left, right = a, b - 1
     for i in range(b - a):
-        first, last = a + i, b - 1 - i
+        first, last = np.uint64(a + i), np.uint64(b - 1 - i)
         # Written for everybody, and kept for the last of a block.
         need_left = with_person(f, board, 0, board.ranked[d, first], size, need_left)
         board.need[0, board.block_of[first] + 1] = need_left
@@ -795,6 +847,7 @@ def list_cuts(f, board, box, a, b, weight, size, least, is_crowded, squared, is_
     found = 0
     if weight < 2 * least:
         return found
+    blocks = find_whole_groups(board, a, b, size) if f.interleave else np.int64(0)
     most = np.inf if one_side else (weight - least) * (1.0 + SLACK)
     for d in range(f.codes.shape[0]):
         ranked = board.ranked[d]
@@ -802,7 +855,8 @@ def list_cuts(f, board, box, a, b, weight, size, least, is_crowded, squared, is_
             continue
         low, high = box[BOX + d], box[BOX + f.codes.shape[0] + d]
         shallowest = shallowest_boundary(f, d, low, high) if f.has_taxonomy[d] else np.int32(0)
-        blocks = find_blocks(f, board, d, a, b, size)
+        if not f.interleave:
+            blocks = find_those_apart(board, d, a, b)
         first, last = np.int64(1), blocks - 1
         if not is_blind:
             on_left, on_right = find_side_needs(f, board, d, blocks, size, most)
@@ -1016,12 +1070,12 @@ def weigh_cuts(f, s, order, a, b, cuts, weight, touched, size, is_blind, need):
         person = order[i]
         counts = 1 if is_blind else f.weight[person]
         for c in range(0 if are_holders else COMPETING):
-            s.right[people, c] += counts * (f.codes[cuts[c, 0], person] > cuts[c, 1])
+            s.right[people, c] += counts * (f.codes[np.uint32(cuts[c, 0]), person] > cuts[c, 1])
         begin, end = held_by(f, person)
         for h in range(begin, begin if is_blind else end):
-            value = f.held[h]
+            value = np.uint32(f.held[h])
             for c in range(COMPETING):
-                s.right[value, c] += f.codes[cuts[c, 0], person] > cuts[c, 1]
+                s.right[value, c] += f.codes[np.uint32(cuts[c, 0]), person] > cuts[c, 1]
     for c in range(COMPETING):
         right = np.int64(s.right[people, c])
         need_left, need_right = 0.0, 0.0

@@ -115,8 +115,8 @@ def scratch(values: int) -> Scratch:
         links=np.zeros(values, dtype=np.int64),
         survival=np.zeros(values, dtype=np.float64),
         right=np.zeros((values + 1, COMPETING), dtype=np.int32),
-        touched=np.zeros(values + 1, dtype=np.int64),
-        local=np.zeros(values, dtype=np.int64),
+        touched=np.zeros(values + 1, dtype=np.uint32),
+        local=np.zeros(values, dtype=np.uint32),
     )
 
 

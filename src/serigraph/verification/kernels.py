@@ -17,6 +17,7 @@ MARGIN = 1e-9
 WORDS, WIDTH = 4, 64  # of the bits in a sketch
 UNITS = 2.0**40
 SMALLEST = 1e-300  # survival that is told from none: below, processors become slow
+TOGETHER = 16  # people whose past groups are looked for at the same time
 BEYOND = 1000.0  # a loss that nothing survives; a few thousand of them still fit a word
 _BIT = np.uint64(1)
 
@@ -105,21 +106,35 @@ def sketch_groups(start, exposure, exposure_value, exposure_survival, begin, end
 
 
 @inner
-def is_within(past, person, sketches, values, begin, end, budget, mine):
-    """Whether no past loss of a person can reach ``budget`` for any of the values of a group, by
-    the sketches of its past groups. They are read once, all together, into ``mine``."""
-    number = 0
-    for j in range(past.shape[1]):
-        # Written for every release, and kept for some: which ones they are cannot be foretold.
-        was = past[person, j]
-        for w in range(WORDS + 1):
-            mine[w, number] = sketches[max(was, 0), w]
-        number += was >= 0
+def read_sketches(past, people, number, sketches, mine):
+    """Read the sketches of the past groups of so many people into ``mine``, a few rows for each.
+
+    Nothing here waits for anything of another group or person, so that memory brings all of them
+    together. For that, both ends of everybody's list of groups are read first, into a spare column.
+    """
+    last = past.shape[1] - 1
+    for k in range(number):
+        mine[k, last + 1] = past[people[k], 0] + past[people[k], last]
+    for k in range(number):
+        kept = 0
+        for j in range(past.shape[1]):
+            # Written for every release, and kept for some: which ones they are cannot be foretold.
+            was = past[people[k], j]
+            for w in range(WORDS + 1):
+                mine[k * (WORDS + 1) + w, kept] = sketches[max(was, 0), w]
+            kept += was >= 0
+
+
+@inner
+def is_within(mine, k, groups, values, begin, end, budget):
+    """Whether no past loss of the person whose sketches are the ``k``-th in ``mine``, those of so
+    many past groups, can reach ``budget`` for any of the values of a group."""
+    first = k * (WORDS + 1)
     for e in range(begin, end):
-        word, bit = values[e] // WIDTH % WORDS, np.uint64(values[e] % WIDTH)
+        word, bit = first + values[e] // WIDTH % WORDS, np.uint64(values[e] % WIDTH)
         loss = np.uint64(0)
-        for j in range(number):
-            loss += mine[WORDS, j] * (mine[word, j] >> bit & _BIT)
+        for j in range(groups):
+            loss += mine[first + WORDS, j] * (mine[word, j] >> bit & _BIT)
         if loss >= budget:
             return False
     return True
@@ -165,7 +180,8 @@ def survey_members(
     # takes far longer than a multiplication, unless it is one of a number that has become so small
     # that processors are slow with it.
     survival = np.ones(len(threshold))
-    mine = np.empty((WORDS + 1, past.shape[1] + 1), dtype=np.uint64)
+    mine = np.empty((TOGETHER * (WORDS + 1), past.shape[1] + 1), dtype=np.uint64)
+    people = np.empty(TOGETHER, dtype=np.int64)
     close_person = [np.int64(0) for _ in range(0)]
     close_group = [np.int64(0) for _ in range(0)]
     close_value = [np.int64(0) for _ in range(0)]
@@ -190,39 +206,45 @@ def survey_members(
         few = max(few, fewest - 1)
         if few >= most:
             continue
-        for m in range(member_start[g], member_start[g + 1]):
-            person = members[m]
-            if not few < past_groups[person] <= most:
-                continue
-            bound = min(largest, least_threshold - MARGIN)
-            # Two units are far above the error of a logarithm. Whoever was in no past group has
-            # none left, if it comes here; without past groups there are no sketches.
-            budget = UNITS * np.log(worst_now / (1.0 - bound)) - 2.0
-            if (
-                budget > 0.0
-                and past_groups[person] > 0
-                and is_within(past, person, sketches, value, begin, end, np.uint64(budget), mine)
-            ):
-                continue
-            for e in range(begin, end):
-                survival[value[e]] = 1.0 - count[e] / size[g]
-            for j in range(past.shape[1]):
-                was = past[person, j]
-                if was >= 0:
-                    for e in range(past_start[was], past_start[was + 1]):
-                        exposure = past_exposure[e]
-                        v = exposure_value[exposure]
-                        survival[v] = max(survival[v] * exposure_survival[exposure], SMALLEST)
-            for e in range(begin, end):
-                v = value[e]
-                p = 1.0 - survival[v]
-                if p > largest:
-                    largest = p
-                    worst[0], worst[1], worst[2] = person, g, v
-                if p > threshold[v] - MARGIN:
-                    close_person.append(person)
-                    close_group.append(np.int64(g))
-                    close_value.append(np.int64(v))
+        m = member_start[g]
+        while m < member_start[g + 1]:
+            number = 0
+            while m < member_start[g + 1] and number < TOGETHER:
+                # Written for everybody, and kept for some.
+                people[number] = members[m]
+                number += few < past_groups[members[m]] <= most
+                m += 1
+            if len(sketches) > 0:
+                read_sketches(past, people, number, sketches, mine)
+            for k in range(number):
+                person = people[k]
+                bound = min(largest, least_threshold - MARGIN)
+                # Two units are far above the error of a logarithm. Whoever was in no past group has
+                # none left, if it comes here.
+                budget = UNITS * np.log(worst_now / (1.0 - bound)) - 2.0
+                if budget > 0.0 and is_within(
+                    mine, k, past_groups[person], value, begin, end, np.uint64(budget)
+                ):
+                    continue
+                for e in range(begin, end):
+                    survival[value[e]] = 1.0 - count[e] / size[g]
+                for j in range(past.shape[1]):
+                    was = past[person, j]
+                    if was >= 0:
+                        for e in range(past_start[was], past_start[was + 1]):
+                            exposure = past_exposure[e]
+                            v = exposure_value[exposure]
+                            survival[v] = max(survival[v] * exposure_survival[exposure], SMALLEST)
+                for e in range(begin, end):
+                    v = value[e]
+                    p = 1.0 - survival[v]
+                    if p > largest:
+                        largest = p
+                        worst[0], worst[1], worst[2] = person, g, v
+                    if p > threshold[v] - MARGIN:
+                        close_person.append(person)
+                        close_group.append(np.int64(g))
+                        close_value.append(np.int64(v))
     close = np.empty((len(close_person), 3), dtype=np.int64)
     for i in range(len(close_person)):
         close[i, 0] = close_person[i]

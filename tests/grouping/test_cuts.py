@@ -1,0 +1,177 @@
+"""The cuts of a cell and their scores, beside a plain form that looks at every place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from math import inf
+from random import Random
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grouping.cases import Case, cases
+from grouping.test_past import facts_of
+from population.settings import unhurried
+from serigraph.grouping import kernels, whole_box, whole_cell
+from serigraph.grouping.kernels import CROWDED, FAR_WORSE, FORESIGHT, SLACK, WASTEFUL, Facts
+from serigraph.grouping.problem import scratch
+
+
+class Asked(NamedTuple):
+    """How the cuts of a cell are listed."""
+
+    size: int
+    least: int
+    is_crowded: bool
+    squared: bool
+    is_blind: bool
+    one_side: bool
+
+
+@numba.njit
+def listed(f, s, order, box, asked):  # type: ignore[no-untyped-def]
+    """The cuts with their scores, and the people in the order of each column."""
+    start, people = np.int64(0), np.int64(len(order))
+    weight, touched = kernels.tally(f, s, order, start, people)
+    kernels.clear(s, touched)
+    touched = start if asked.is_blind else touched
+    board = kernels.board_of(f, s, order, start, people, people, touched)
+    found = kernels.list_cuts(
+        f,
+        board,
+        box,
+        start,
+        people,
+        weight,
+        asked.size,
+        asked.least,
+        asked.is_crowded,
+        asked.squared,
+        asked.is_blind,
+        asked.one_side,
+    )
+    return board.cuts[:found], board.score[:found], board.who, board.ranked
+
+
+def plainly_listed(
+    f: Facts, box: list[int], ranked: list[list[int]], asked: Asked
+) -> Iterator[tuple[tuple[int, int, int], float]]:
+    """The same by its definition: each place of each column's order is looked at."""
+    for d, order in enumerate(ranked):
+        codes = [int(f.codes[d, person]) for person in order]
+        if codes[0] == codes[-1]:
+            continue
+        for i in range(len(order) - 1, 0, -1):
+            sides = order[:i], order[i:]
+            weights = [sum(int(f.weight[person]) for person in side) for side in sides]
+            if min(weights) < asked.least:
+                continue
+            needs = [0.0 if asked.is_blind else need(f, side, asked.size) for side in sides]
+            fits = [n <= w * (1 + SLACK) for n, w in zip(needs, weights, strict=True)]
+            if not (any(fits) if asked.one_side else all(fits)):
+                continue
+            code = codes[i - 1] if f.interleave else border(f, d, codes[i - 1], codes[i], box)
+            if (f.interleave and i % asked.size) or code is None:
+                continue
+            score = sum(len(side) * width(f, side, asked.squared) for side in sides)
+            if not f.interleave:
+                if len(sides[1]) % asked.size > len(order) % asked.size:
+                    score *= WASTEFUL
+                if asked.is_crowded:
+                    score *= 1 + FORESIGHT * sum(needs) / len(order)
+            yield (d, i, code), score + (0.0 if all(fits) else FAR_WORSE)
+
+
+def need(f: Facts, side: list[int], size: int) -> float:
+    """What the values of a side need."""
+    holders = Counter(
+        int(value)
+        for person in side
+        for value in f.held[f.held_start[person] : f.held_start[person + 1]]
+    )
+    if not f.interleave:
+        return max((number * f.base[value] for value, number in holders.items()), default=0.0)
+    caps = {value: int(size * (1 + SLACK) / f.base[value]) or 1 for value in holders}
+    return max((-(-number // caps[value]) * size for value, number in holders.items()), default=0)
+
+
+def border(f: Facts, d: int, left: int, right: int, box: list[int]) -> int | None:
+    """The code behind which a region may be cut, if it may be."""
+    position = f.position[f.offset[d] :]
+    if position[left] == position[right]:
+        return None
+    if not f.has_taxonomy[d]:
+        return left
+    depth = f.divergence[f.offset[d] :]
+    low, high = box[kernels.BOX + d], box[kernels.BOX + len(f.codes) + d]
+    shallowest = min(depth[low:high], default=depth[low])
+    return next((code for code in range(left, right) if depth[code] == shallowest), None)
+
+
+def width(f: Facts, side: list[int], squared: bool) -> float:
+    at = f.position[f.offset[:, None] + f.codes[:, side]]
+    widths = np.minimum(at.max(axis=1) - at.min(axis=1), 1.0)
+    return float((widths**2 if squared else widths).sum())
+
+
+@unhurried
+@given(cases(), st.integers(1, 6), st.integers(1, 4), st.tuples(*[st.booleans()] * 3))
+def test_cuts_are_those_that_a_plain_form_finds(
+    problem: Case, size: int, least: int, how: tuple[bool, bool, bool]
+) -> None:
+    squared, is_blind, one_side = how
+    f, s = facts_of(problem), scratch(len(problem.thresholds))
+    order = np.arange(len(problem.people), dtype=np.uint32)
+    box = whole_cell(len(order), whole_box(problem.population.domains))[0]
+    if f.interleave:
+        least = max(least, size)  # groups are whole
+    needed = need(f._replace(interleave=False), order.tolist(), size)
+    is_crowded = not is_blind and not f.interleave and needed > CROWDED * len(order)
+    asked = Asked(size, least, is_crowded, squared, is_blind, one_side and not is_blind)
+    cuts, scores, who, ranked = listed(f, s, order, box, asked)
+    plain = list(plainly_listed(f, box.tolist(), who[ranked].tolist(), asked))
+    assert [tuple(cut) for cut in cuts.tolist()] == [cut for cut, _ in plain]
+    assert scores.tolist() == pytest.approx([score for _, score in plain])
+    for d, people in enumerate(who[ranked]):
+        assert sorted(people) == order.tolist()
+        assert (np.diff(f.codes[d, people]) >= 0).all()
+
+
+@numba.njit
+def weighed(f, s, order, cuts, size, is_blind):  # type: ignore[no-untyped-def]
+    start, people = np.int64(0), np.int64(len(order))
+    weight, touched = people, start
+    if not is_blind:
+        weight, touched = kernels.tally(f, s, order, start, people)
+    needed = np.empty(kernels.COMPETING)
+    kernels.weigh_cuts(f, s, order, start, people, cuts, weight, touched, size, is_blind, needed)
+    kernels.clear(s, touched)
+    return needed
+
+
+@unhurried
+@given(cases(interleave=False), st.integers(1, 6), st.booleans(), st.randoms())
+def test_cuts_weigh_what_a_plain_form_says(
+    problem: Case, size: int, is_blind: bool, random: Random
+) -> None:
+    f, s = facts_of(problem), scratch(len(problem.thresholds))
+    order = np.arange(len(problem.people), dtype=np.uint32)
+    cuts = np.zeros((kernels.COMPETING, 3), dtype=np.int64)
+    cuts[:, 0] = [random.randrange(len(f.codes)) for _ in cuts]
+    cuts[:, 1] = [random.randrange(problem.population.domains[d].size) for d in cuts[:, 0]]
+    for _ in range(2):  # nothing of the first time is left for the second
+        for (d, code, _), found in zip(
+            cuts.tolist(), weighed(f, s, order, cuts, size, is_blind).tolist(), strict=True
+        ):
+            is_left = f.codes[d] <= code
+            sides = order[is_left].tolist(), order[~is_left].tolist()
+            weights = [len(side) if is_blind else int(f.weight[side].sum()) for side in sides]
+            needs = [0.0 if is_blind else need(f, side, size) for side in sides]
+            fits = [n <= w * (1 + SLACK) for n, w in zip(needs, weights, strict=True)]
+            is_valid = min(weights) >= size and all(fits)
+            assert found == pytest.approx(sum(needs) if is_valid else inf)
