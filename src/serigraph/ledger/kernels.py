@@ -24,19 +24,19 @@ def list_entries(value_key, code, group, count, group_key, runs, key, run_group,
     if runs > 0:
         last_group, last_key = np.int64(run_group[runs - 1]), np.int64(key[end - 1])
     for i in range(len(code)):
-        of_value = value_key[code[i]]
+        of_value = value_key[np.uint32(code[i])]
         if of_value < 0:
             continue
         mine, my_group = of_value + group_key[group[i]] + count[i], np.int64(group[i])
-        key[end] = mine
+        key[np.uint64(end)] = mine
         if is_marked:
-            marks[mine] = True
+            marks[np.uint64(mine)] = True
         if my_group == last_group:
             ascend &= last_key < mine
         else:
             ascend &= last_group < my_group
-            run_group[runs] = my_group
-            run_start[runs] = end
+            run_group[np.uint64(runs)] = my_group
+            run_start[np.uint64(runs)] = end
             runs += 1
         last_group, last_key = my_group, mine
         end += 1
@@ -48,7 +48,7 @@ def list_entries(value_key, code, group, count, group_key, runs, key, run_group,
 def renumber(key, number, renumbered):
     """Write the number of each key; both may lie in the same array."""
     for i in range(len(key)):
-        renumbered[i] = number[key[i]]
+        renumbered[i] = number[np.uint64(key[i])]
 
 
 @kernel

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from serigraph.compiled import kernel
 
 
@@ -10,10 +12,8 @@ def extend(codes, group, low, high):
     """Widen the intervals of each group until they hold the codes of everybody in it. What belongs
     to a group lies side by side: groups are met in no order, and found in memory once."""
     for i in range(len(group)):
-        g = group[i]
+        g = np.uint32(group[i])
         for column in range(len(codes)):
-            code = codes[column, i]
-            if code < low[g, column]:
-                low[g, column] = code
-            if code > high[g, column]:
-                high[g, column] = code
+            # Written for everybody: whose code is a new end cannot be foretold.
+            low[g, column] = min(low[g, column], codes[column, i])
+            high[g, column] = max(high[g, column], codes[column, i])

@@ -50,7 +50,7 @@ def mix_texts(content, begins, kind):
 def mix_column(mixed, of_code, codes):
     """Mix everybody's code of a quasi-identifier into the number of its record."""
     for i in range(len(mixed)):
-        mixed[i] = mix(mixed[i] ^ of_code[codes[i]])
+        mixed[i] = mix(mixed[i] ^ of_code[np.uint32(codes[i])])
 
 
 @kernel
@@ -60,6 +60,6 @@ def mix_sets(mixed, of_value, values, lengths):
     for i in range(len(mixed)):
         total = np.uint64(lengths[i])
         for _ in range(lengths[i]):
-            total += mix(of_value[values[at]])
+            total += mix(of_value[np.uint32(values[at])])
             at += 1
         mixed[i] = mix(mixed[i] ^ mix(total))

@@ -48,27 +48,27 @@ def compose(
     # Counted two places ahead: where a group starts is where the one before it ends, once its
     # members are written.
     for person in people:
-        g = group[person]
+        g = np.uint32(group[person])
         member_start[g + 2] += 1
         held_end[g + 2] += held_start[person + 1] - held_start[person]
     for g in range(groups):
         member_start[g + 2] += member_start[g + 1]
         held_end[g + 2] += held_end[g + 1]
     for person in people:
-        g = group[person]
-        members[member_start[g + 1]] = person
+        g = np.uint32(group[person])
+        members[np.uint64(member_start[g + 1])] = person
         member_start[g + 1] += 1
         for h in range(held_start[person], held_start[person + 1]):
-            of_group[held_end[g + 1]] = held[h]
+            of_group[np.uint64(held_end[g + 1])] = held[h]
             held_end[g + 1] += 1
     entries = 0
     for g in range(groups):
         first = entries
         for i in range(held_end[g], held_end[g + 1]):
-            v = of_group[i]
-            if holders[v] == 0:
-                value[entries] = v
-                entries += 1
+            # Written for every value, and kept if it is new: which one is cannot be foretold.
+            v = np.uint32(of_group[i])
+            value[entries] = v
+            entries += holders[v] == 0
             holders[v] += 1
         # Few values are sorted as they come; where there are many, it is faster to look for all.
         if (entries - first) ** 2 > values:
@@ -97,9 +97,9 @@ def sketch_groups(start, exposure, exposure_value, exposure_survival, begin, end
     A loss is the logarithm of a survival, in units of ``1 / UNITS``."""
     for g in range(begin, end):
         least = 1.0
-        for e in range(start[g], start[g + 1]):
-            each = exposure[e]
-            v = exposure_value[each]
+        for e in range(np.uint64(start[g]), np.uint64(start[g + 1])):
+            each = np.uint32(exposure[e])
+            v = np.uint32(exposure_value[each])
             sketches[g, v // WIDTH % WORDS] |= _BIT << np.uint64(v % WIDTH)
             least = min(least, exposure_survival[each])
         sketches[g, WORDS] = np.uint64(np.ceil(UNITS * min(-np.log(least), BEYOND))) + _BIT
@@ -131,7 +131,8 @@ def is_within(mine, k, groups, values, begin, end, budget):
     many past groups, can reach ``budget`` for any of the values of a group."""
     first = k * (WORDS + 1)
     for e in range(begin, end):
-        word, bit = first + values[e] // WIDTH % WORDS, np.uint64(values[e] % WIDTH)
+        v = np.uint32(values[e])
+        word, bit = first + v // WIDTH % WORDS, np.uint64(v % WIDTH)
         loss = np.uint64(0)
         for j in range(groups):
             loss += mine[first + WORDS, j] * (mine[word, j] >> bit & _BIT)
@@ -231,9 +232,9 @@ def survey_members(
                 for j in range(past.shape[1]):
                     was = past[person, j]
                     if was >= 0:
-                        for e in range(past_start[was], past_start[was + 1]):
-                            exposure = past_exposure[e]
-                            v = exposure_value[exposure]
+                        for e in range(np.uint64(past_start[was]), np.uint64(past_start[was + 1])):
+                            exposure = np.uint32(past_exposure[e])
+                            v = np.uint32(exposure_value[exposure])
                             survival[v] = max(survival[v] * exposure_survival[exposure], SMALLEST)
                 for e in range(begin, end):
                     v = value[e]
