@@ -14,17 +14,64 @@ _Function = TypeVar("_Function", bound=Callable[..., object])
 os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder()))
 
 import numba  # noqa: E402  (reads the variable above when it is imported)
+from numba.core.codegen import JITCodeLibrary  # noqa: E402
+from numba.core.compiler import Compiler  # noqa: E402
 
 # A division by zero gives infinity, as in NumPy: to look out for it takes time at every one.
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 def kernel(function: _Function) -> _Function:
     """Compile a function over arrays to machine code, without the interpreter's lock."""
-    return cast(_Function, numba.njit(**_OPTIONS)(function))
+    return cast(_Function, numba.njit(**(_OPTIONS | {"cache": True}))(function))
 
 
-_INNER: dict[str, Any] = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+class _Unset:
+    """A code generator that sets no environment: what only a kernel calls has none of its own."""
+
+    def __init__(self, generator: Any) -> None:
+        self._generator = generator
+
+    def set_env(self, _name: str, _environment: object) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._generator, name)
+
+
+class _Part(JITCodeLibrary):
+    """Code that kernels take in, and optimise and translate with their own. To do that for each
+    part by itself as well, with all that it calls, took a tenth of the time to compile."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
+        self._finalized = True
+
+    def get_pointer_to_function(self, _name: str) -> int:
+        self._ensure_finalized()  # type: ignore[no-untyped-call]
+        return 0
+
+    @property
+    def codegen(self) -> _Unset:
+        return _Unset(self._codegen)
+
+
+class _PartCompiler(Compiler):
+    """Compiles a function to such a part."""
+
+    def __init__(self, typing: Any, target: Any, library: Any, *others: Any) -> None:
+        part = _Part(target.codegen(), "part")  # type: ignore[no-untyped-call]
+        super().__init__(typing, target, library or part, *others)  # type: ignore[no-untyped-call]
+
+
+_INNER: dict[str, Any] = _OPTIONS | {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": _PartCompiler,
+}
 
 
 def inner(function: _Function) -> _Function:
@@ -40,3 +87,9 @@ def inner(function: _Function) -> _Function:
 def making(function: _Function) -> _Function:
     """The same for a function that makes arrays, or returns them."""
     return cast(_Function, numba.njit(**(_INNER | {"_nrt": True}))(function))
+
+
+def shared(function: _Function) -> _Function:
+    """Let an inner function be compiled by one process, for another that finds it in the cache."""
+    part = cast(Any, function)
+    return cast(_Function, numba.jit(**(part.targetoptions | {"cache": True}))(part.py_func))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -60,3 +63,26 @@ def test_a_second_process_begins_where_nothing_is_compiled(
         process.wait()
     assert any(tmp_path.rglob("*.nbi"))
     assert compile_ahead() is None
+
+
+def test_what_the_processes_share_is_compiled_by_one_of_them(tmp_path: Path) -> None:
+    def run(*arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    run("-m", "serigraph.engines.compiling")
+    found = run(
+        "-c",
+        "from serigraph.engines.compiling import compile_first\n"
+        "from serigraph.grouping.kernels import board_of, list_cuts\n"
+        "compile_first()\n"
+        "for each in (board_of.stats, list_cuts.stats):\n"
+        "    print(sum(each.cache_hits.values()), sum(each.cache_misses.values()))\n",
+    )
+    assert found.split() == ["1", "0", "1", "0"]

@@ -10,9 +10,11 @@ import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
+from numba import boolean, int64, typeof
 from numpy.typing import NDArray
 
 from serigraph.grouping import Demand, kernels, whole_box, whole_cell
@@ -102,7 +104,7 @@ def compile_last() -> None:
     two = _Two.people()
     f, s, order, cells = two.facts, two.scratch, two.order, two.cells
     slot, group = np.zeros(2, dtype=np.uint32), np.zeros(2, dtype=np.int64)
-    kernels.list_cuts_of(f, s, order, cells)
+    _list_cuts(two)
     kernels.deal_cells(f, s, order, cells, True, True, slot)
     kernels.write_groups(order, order, cells, group[:1], slot, group)
     box = np.array([[0]], dtype=np.int32), np.array([[1]], dtype=np.int32)
@@ -115,6 +117,16 @@ def compile_last() -> None:
         where="nowhere",
     )
     normalised_widths(two.population, group, np.zeros(1, dtype=np.bool_))
+
+
+def _list_cuts(two: _Two) -> None:
+    """A good part of cutting cells, which only another kernel calls: the other process finds it in
+    the cache if it is compiled for the very types of that call."""
+    f, s, order, box = map(typeof, (two.facts, two.scratch, two.order, two.cells[0]))
+    board_of, list_cuts = cast(Any, kernels.board_of), cast(Any, kernels.list_cuts)
+    board_of.compile((f, s, order, *[int64] * 4))
+    (board,) = (made.signature.return_type for made in board_of.overloads.values())
+    list_cuts.compile((f, board, box, *[int64] * 5, *[boolean] * 4))
 
 
 def _survey() -> None:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.compiled import inner, kernel, making
+from serigraph.compiled import inner, kernel, making, shared
 
 BEGIN, END, STATE, GROUPS, RIGHT, COLUMN, BOX = 0, 1, 2, 3, 4, 5, 6
 UNKNOWN = -1
@@ -575,6 +575,7 @@ def exchange(d, i, placed, number):
     return False
 
 
+@shared
 @making
 def board_of(f, s, people, a, b, m, touched):
     """A board for m of the people of a cell, taken evenly: each column's order, sorted once.
@@ -830,6 +831,7 @@ def boundary(f, d, left, right, shallowest):
     return np.int64(-1)
 
 
+@shared
 @inner
 def list_cuts(f, board, box, a, b, weight, size, least, is_crowded, squared, is_blind, one_side):
     """List the cuts of a cell with their scores, the lower the better; returns how many.
@@ -917,15 +919,6 @@ def can_part(board, blocks, k, least, ignores_needs):
         return True
     is_left = board.need[0, k] <= left * (1.0 + SLACK)
     return is_left and board.need[1, blocks - k] <= right * (1.0 + SLACK)
-
-
-@kernel
-def list_cuts_of(f, s, order, cells):
-    """The number of cuts of the first cell. Nobody asks for it: a second process calls this to
-    compile a good part of ``cut_down`` while the first one is at another."""
-    a, b, one, yes = cells[0, BEGIN], cells[0, END], np.int64(1), len(cells) > 0
-    board = board_of(f, s, order, a, b, b - a, a)
-    return list_cuts(f, board, cells[0], a, b, b - a, one, one, yes, yes, yes, yes)
 
 
 @inner
