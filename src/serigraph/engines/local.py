@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from serigraph.engines.feasibility import Counts, Losses, losses, named, overfull, refusal
 from serigraph.engines.plan import Made, Plan
 from serigraph.grouping import Box, Demand, Grouping, excess_pairs, form_groups
-from serigraph.population import History, Population, ProtectedValue
+from serigraph.population import History, Population, ProtectedValue, occurring
 from serigraph.progress import Progress, silently
 from serigraph.randomness import Randomness, shuffled
 from serigraph.recoding import bucketised, generalised, normalised_widths
@@ -202,8 +202,7 @@ def _relabelled(grouping: Grouping, present: NDArray[np.bool_], randomness: Rand
 
     Groups without anybody present come behind, so that the others have the numbers of the proof.
     """
-    is_shown = np.zeros(grouping.groups, dtype=np.bool_)
-    is_shown[grouping.group[present]] = True
+    is_shown = occurring(grouping.group, grouping.groups, present)
     order = shuffled(grouping.groups, randomness)
     order = np.concatenate([order[is_shown[order]], order[~is_shown[order]]])
     number = np.empty(grouping.groups, dtype=np.int64)

@@ -13,7 +13,7 @@ from serigraph.grouping import kernels
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import scratch
 from serigraph.progress import Report
-from serigraph.threads import side_by_side, slices, taken, threads
+from serigraph.threads import TOGETHER, side_by_side, slices, taken, threads
 
 DISTRICT = 4096  # people, at the least
 PARTS = 32  # of the work, for each thread: so many that progress can be told
@@ -27,6 +27,7 @@ class Districts:
     facts: Facts
     people: NDArray[np.uint32]
     cells: NDArray[np.int64]
+    order: NDArray[np.uint32]  # of the places; whoever cuts a district rearranges it
 
 
 def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
@@ -34,7 +35,8 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     value is too frequent with their siblings."""
     people = f.codes.shape[1]
     if people < 4 * DISTRICT:
-        return Districts(f, np.arange(people, dtype=np.uint32), whole)
+        places = np.arange(people, dtype=np.uint32)
+        return Districts(f, places, whole, places.copy())
     every = DISTRICT // SAMPLED
     cell = whole.copy()
     cell[0, kernels.END] = len(f.key[::every])
@@ -55,7 +57,7 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     state = kernels.merge_districts(arranged, s, places, tree, fits)
     cells = tree[state >= 0].copy()
     cells = cells[cells[:, kernels.END] > cells[:, kernels.BEGIN]]
-    return Districts(arranged, order, cells)
+    return Districts(arranged, order, cells, places)
 
 
 def leaves(codes: NDArray[np.int32], tree: NDArray[np.int64]) -> NDArray[np.uint32]:
@@ -127,11 +129,16 @@ def _arranged(
     held_start = f.held_start
     if not f.holds_one:
         holds = f.held_start[1:] > f.held_start[:-1]
-        places = np.flatnonzero(taken(holds, order))  # of a few people, or of all
+        found = side_by_side(
+            lambda part: part.start + np.flatnonzero(holds[order[part]]),
+            slices(len(order), longest=TOGETHER),
+        )
+        places = np.concatenate(found)  # of a few people, or of all
         begin, end = f.held_start[order[places]], f.held_start[order[places] + 1]
-        held_start = np.zeros(len(order) + 1, dtype=np.int64)
-        held_start[places + 1] = end - begin
-        np.cumsum(held_start, out=held_start)
+        held_start = np.repeat(
+            np.append(0, np.cumsum(end - begin)),
+            np.diff(places + 1, prepend=0, append=len(order) + 1),
+        )
         first = np.repeat(begin - held_start[places], end - begin)
         taken(f.held, first + np.arange(len(held)), held)
     return (
@@ -140,7 +147,7 @@ def _arranged(
             held_start=held_start,
             held=held,
             weight=f.weight if f.weight.all() else taken(f.weight, order),
-            past=taken(f.past, order),
+            past=taken(f.past, order) if f.past.shape[1] else f.past,
         ),
         order,
     )

@@ -60,7 +60,7 @@ def form_groups(
     ``excess_pairs`` names what is wrong with them. No group reaches beyond the ``box`` that these
     people have for themselves, where they are not everybody."""
     f = facts(population, history, demand, weight, key)
-    holders = len(f.held) if f.holds_one else np.count_nonzero(np.diff(f.held_start))
+    holders = np.count_nonzero(f.held_start[1:] > f.held_start[:-1])
     simple = f.past.shape[1] == 0 and (len(f.held) == holders or not demand.interleave)
     whole = whole_cell(population.size, box or whole_box(population.domains))
     drawn = districts(f, whole, simple)
@@ -112,8 +112,7 @@ class _Formed:
 
 def _boxed(drawn: Districts, method: Method, simple: bool, report: Report) -> _Formed:
     """Groups that are boxes: each cell is one group."""
-    f = drawn.facts
-    order = np.arange(f.codes.shape[1], dtype=np.uint32)
+    f, order = drawn.facts, drawn.order
     cutting = _Cutting(f, order, simple)
     if method == "top-down":
         cells = in_threads(drawn.cells, len(f.base), cutting.coarsely, first_half(report))
@@ -218,8 +217,7 @@ def _least_size(f: Facts) -> int:
 
 def _interleaved(drawn: Districts, method: Method, simple: bool, report: Report) -> _Formed:
     """Groups that interleave: each cell is dealt into as many groups as it bears."""
-    f = drawn.facts
-    order = np.arange(f.codes.shape[1], dtype=np.uint32)
+    f, order = drawn.facts, drawn.order
     slot = np.empty(len(order), dtype=np.uint32)
     blind_size = _least_size(f) if method == "bottom-up" else 0
 
@@ -306,18 +304,21 @@ def _plain_groups(
     time, since equal people are in the same district: the people, their numbers, and the place of
     somebody of each number."""
 
+    f = drawn.facts
+    sizes = np.diff(f.offset, append=len(f.position)).tolist()  # of the columns' domains
+
     def number(districts: NDArray[np.int64]) -> _PlainGroups:
         here = slice(districts[0, kernels.BEGIN], districts[-1, kernels.END])
         places = order[here][is_plain[here]]
+        codes = np.empty(len(places), dtype=np.int32)
         together, different = np.zeros(len(places), dtype=np.int64), 1
-        for column in drawn.facts.codes:
-            codes = column[places]
-            values = int(codes.max(initial=0)) + 1
-            if different * values > MOST:
+        for column, size in zip(f.codes, sizes, strict=True):
+            if different * size > MOST:
                 known, rank = ranked(together)
                 together, different = rank.astype(np.int64), len(known)
-            together = together * values + codes
-            different *= values
+            together *= size
+            together += np.take(column, places, out=codes, mode="clip")
+            different *= size
         known, rank = ranked(together)
         somebody = np.empty(len(known), dtype=np.uint32)
         somebody[rank] = places

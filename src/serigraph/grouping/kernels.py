@@ -63,7 +63,7 @@ class Facts(NamedTuple):
     held: NDArray[np.int32]
     holds_one: bool  # everybody holds just one value
     weight: NDArray[np.uint8]  # 1 if the person counts in n
-    key: NDArray[np.int64]  # random and not negative, one a person
+    key: NDArray[np.int64]  # random, one a person
     past: NDArray[np.int32]  # [person, release] -> past group or -1
     past_start: NDArray[np.int64]
     past_exposure: NDArray[np.int32]
@@ -438,7 +438,8 @@ def deal(f, s, people, a, b, present, touched, size, slot):
     free = np.zeros(touched + 2, dtype=np.int64)
     for i in range(n):
         person = who[i]
-        other = ((f.key[person] & ((1 << 31) - 1)) * (i + 1)) >> 31  # one before, or the same
+        chosen = (f.key[person] >> 1) & ((1 << 31) - 1)
+        other = (chosen * (i + 1)) >> 31  # one before, or the same
         chance[i] = chance[other]
         chance[other] = i
         first[i] = touched
@@ -587,7 +588,7 @@ def board_of(f, s, people, a, b, m, touched):
     who = np.empty(m, dtype=np.uint32)
     for i in range(m):
         person = people[a + i if m == b - a else a + (i * (b - a)) // m]
-        other = ((f.key[person] >> 31) * (i + 1)) >> 32  # somebody before, or the same
+        other = (first_half(f.key[person]) * (i + 1)) >> 32  # somebody before, or the same
         who[i] = who[other]
         who[other] = person
     at = np.empty((columns, m), dtype=np.float64)
@@ -633,6 +634,12 @@ def board_of(f, s, people, a, b, m, touched):
         np.empty((columns * m, 3), dtype=np.int64),
         np.empty(columns * m, dtype=np.float64),
     )
+
+
+@inner
+def first_half(key):
+    """The leading digits of a key; dealing uses others."""
+    return np.int64(np.uint64(key) >> np.uint64(32))
 
 
 @inner
@@ -1044,7 +1051,7 @@ def round_down(f, people, left, column, size):
 @inner
 def rank_of(f, person, column):
     """The code of a person, and at random among equal ones."""
-    return (np.int64(f.codes[column, person]) << 32) | (f.key[person] >> 31)
+    return (np.int64(f.codes[column, person]) << 32) | first_half(f.key[person])
 
 
 @inner

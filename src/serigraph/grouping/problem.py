@@ -78,7 +78,7 @@ def facts(
         held=_own(population.held, np.int32),
         holds_one=holds_one,
         weight=_own(weight, np.uint8),
-        key=(key >> np.uint64(1)).view(np.int64),
+        key=_own(key.view(np.int64), np.int64),
         past=_own(history.groups, np.int32),
         past_start=_own(history.start, np.int64),
         past_exposure=_own(history.exposure, np.int32),

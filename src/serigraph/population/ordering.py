@@ -65,6 +65,23 @@ def occurrences(
     return np.asarray(np.sum(side_by_side(count, slices(len(number))), axis=0), dtype=np.int64)
 
 
+def occurring(
+    number: NDArray[np.integer], numbers: int, counts: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Which of so many numbers from 0 on occur where it counts; -1 is the last of them.
+
+    >>> occurring(np.array([2, 0, -1]), 4, np.array([True, False, True])).tolist()
+    [False, False, True, True]
+    """
+    found = np.zeros(numbers, dtype=np.bool_)
+
+    def mark(part: slice) -> None:
+        found[number[part][counts[part]]] = True
+
+    side_by_side(mark, slices(len(number), longest=TOGETHER))
+    return found
+
+
 def order_by(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
     """The places of numbers in 0..2^32-1 in ascending order, equal ones as they come.
 

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.population import CodedValues, Population, order_by_keys
+from serigraph.population import CodedValues, Population, occurring, order_by_keys
 from serigraph.randomness import Randomness, shuffled
 from serigraph.recoding.labels import region_labels, widened_to_nodes
 from serigraph.recoding.loss import extents
 from serigraph.recoding.texts import cells_at
-from serigraph.threads import side_by_side, taken
+from serigraph.threads import TOGETHER, side_by_side, slices, taken
 
 GROUP, VALUE, COUNT = "group", "value", "count"
 
@@ -105,9 +105,15 @@ def _members(
         shown = group
         rows = order_by_keys(randomness.keys(len(shown)), shown)
     else:
-        is_shown = np.zeros(int(group.max()) + 1, dtype=np.bool_)
-        is_shown[group[population.present]] = True
-        people = np.flatnonzero(is_shown[group] & (population.present | shows_absent))
+        present = population.present
+        is_shown = occurring(group, int(group.max()) + 1, present)
+
+        def members(part: slice) -> NDArray[np.intp]:
+            is_member = is_shown[group[part]]
+            is_member &= present[part] | shows_absent
+            return np.asarray(part.start + np.flatnonzero(is_member))
+
+        people = np.concatenate(side_by_side(members, slices(len(group), longest=TOGETHER)))
         shown = taken(group, people)
         rows = taken(people, order_by_keys(randomness.keys(len(shown)), shown))
     sizes = np.bincount(shown)

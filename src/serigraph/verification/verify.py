@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
-from serigraph.population import History, Population, Proof, occurrences
+from serigraph.population import History, Population, Proof, occurrences, occurring
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.ratios import minimum_ratio, smallest_size
 from serigraph.progress import Report
@@ -230,9 +230,7 @@ def _composition(
     groups, held = len(present_size), len(population.held)
     people = occurrences(group, groups, group >= 0)
     # Whoever is with nobody that holds a protected value, mostly nearly all, is exposed to nothing.
-    is_charged = np.zeros(groups + 1, dtype=np.bool_)
-    for part in slices(len(group), longest=TOGETHER):
-        is_charged[group[part][holds[part]]] = True
+    is_charged = occurring(group, groups + 1, holds)
     is_charged[-1] = False  # the group -1
     charged = np.arange(len(group), dtype=np.uint32)
     if len(group) and not (is_charged[:-1].all() and group.min() >= 0):
