@@ -607,8 +607,9 @@ def board_of(f, s, people, a, b, m, touched):
         base[t] = f.base[s.touched[t]]
     value = np.empty(m, dtype=np.uint32)
     more_start = np.zeros(m + 1, dtype=np.uint32)
-    for i in range(m if touched > 0 else 0):
+    for i in range(m):
         first, last = held_by(f, who[i])
+        last = last if touched > 0 else first
         value[i] = s.local[f.held[first]] if first < last else touched
         more_start[i + 1] = more_start[i] + max(last - first - 1, 0)
     more = np.empty(more_start[m], dtype=np.uint32)

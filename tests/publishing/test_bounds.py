@@ -1,0 +1,30 @@
+"""No kernel reads or writes beyond its arrays. Compiled code does not look out for that: here some
+tests run once more, in a process whose kernels do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+CHECKED = [
+    "grouping/test_cuts.py",
+    "grouping/test_groups_against_naive.py",
+    "grouping/test_known_problems.py",
+    "publishing/test_kinds_of_people.py",
+    "verification",
+]
+
+
+def test_no_kernel_reaches_beyond_its_arrays(tmp_path: Path) -> None:
+    (tmp_path / "begun.nbi").touch()  # so that no second process compiles ahead
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *CHECKED],
+        cwd=TESTS,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_BOUNDSCHECK": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
