@@ -17,7 +17,7 @@ from serigraph.grouping import Box, Demand, Grouping, excess_pairs, form_groups
 from serigraph.population import History, Population, ProtectedValue, occurring
 from serigraph.progress import Progress, silently
 from serigraph.randomness import Randomness, shuffled
-from serigraph.recoding import bucketised, generalised, normalised_widths
+from serigraph.recoding import bucketised, extents, generalised, normalised_widths
 from serigraph.threads import taken
 from serigraph.verification import Proposal, verify
 
@@ -175,9 +175,11 @@ def _recoded(
     randomness: Randomness,
 ) -> tuple[dict[str, pl.DataFrame], NDArray[np.float64]]:
     """The tables, and how much they hide of each quasi-identifier."""
+    known = None
     if demand.interleave:
         tables = bucketised(population, grouping.group, not plan.is_presence_known, randomness)
     else:
+        known = extents(population.codes, grouping.group, grouping.groups)
         tables = generalised(
             population,
             grouping.group,
@@ -186,8 +188,9 @@ def _recoded(
             plan.sensitive,
             randomness,
             has_one_value=plan.has_one_value,
+            known=known,
         )
-    return tables, normalised_widths(population, grouping.group, grouping.is_point)
+    return tables, normalised_widths(population, grouping.group, grouping.is_point, known)
 
 
 def _weight(population: Population, plan: Plan) -> NDArray[np.uint8]:

@@ -9,13 +9,13 @@ from serigraph.population import Population
 from serigraph.recoding import kernels
 from serigraph.threads import side_by_side, slices, taken
 
+Extents = tuple[NDArray[np.int32], NDArray[np.int32]]
 
-def extents(
-    codes: NDArray[np.int32], group: NDArray[np.int64], groups: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+
+def extents(codes: NDArray[np.int32], group: NDArray[np.int64], groups: int) -> Extents:
     """The smallest and the largest code of each group in each column: [group, column]."""
 
-    def extent(columns: slice) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def extent(columns: slice) -> Extents:
         several = np.ascontiguousarray(codes[columns])
         low = np.full((groups, len(several)), np.iinfo(np.int32).max, dtype=np.int32)
         high = np.full((groups, len(several)), -1, dtype=np.int32)
@@ -27,24 +27,27 @@ def extents(
 
 
 def normalised_widths(
-    population: Population, group: NDArray[np.int64], is_point: NDArray[np.bool_]
+    population: Population,
+    group: NDArray[np.int64],
+    is_point: NDArray[np.bool_],
+    known: Extents | None = None,
 ) -> NDArray[np.float64]:
     """NCP of each column: the width of a person's group on its scale, averaged over people. Of each
-    group it is said whether its people are all alike, so that nothing has to be looked for.
+    group it is said whether its people are all alike, so that nothing has to be looked for, unless
+    the extents of all groups are ``known``.
 
     0 where everybody keeps its own value, 1 where nobody's value is told from another's.
     """
     if population.size == 0:
         return np.zeros(len(population.domains))
     codes = population.codes
-    if is_point.any():
+    if is_point.any() and known is None:
         members = np.flatnonzero(~taken(is_point, group))
         codes, group = codes[:, members], (np.cumsum(~is_point) - 1)[group[members]]
-    groups = len(is_point) - int(is_point.sum())
-    people = np.bincount(group, minlength=groups)
-    low, high = extents(codes, group, groups)
-    empty = people == 0
-    low[empty] = high[empty] = 0
+        is_point = is_point[~is_point]
+    people = np.bincount(group, minlength=len(is_point))
+    low, high = known or extents(codes, group, len(is_point))
+    low, high = (np.where(people[:, None] > 0, each, 0) for each in (low, high))
 
     def loss(column: int) -> float:
         at = population.domains[column].positions()

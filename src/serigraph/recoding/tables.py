@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from serigraph.population import CodedValues, Population, occurring, order_by_keys
 from serigraph.randomness import Randomness, shuffled
 from serigraph.recoding.labels import region_labels, widened_to_nodes
-from serigraph.recoding.loss import extents
+from serigraph.recoding.loss import Extents, extents
 from serigraph.recoding.texts import cells_at
 from serigraph.threads import TOGETHER, side_by_side, slices, taken
 
@@ -32,14 +32,15 @@ def generalised(
     randomness: Randomness,
     *,
     has_one_value: bool = False,
+    known: Extents | None = None,
 ) -> dict[str, pl.DataFrame]:
     """One row for each present person: the region of its group, and its own values; see
     ``as_text``.
 
     Rows come in random order. Absent members widen regions but are no rows. Where a person has one
-    value, a cell holds that value and not a set.
+    value, a cell holds that value and not a set. The extents of the groups may be ``known``.
     """
-    inner_low, inner_high = extents(population.codes, group, len(low))
+    inner_low, inner_high = known or extents(population.codes, group, len(low))
     if population.present.all():
         rows = shuffled(population.size, randomness)
     else:

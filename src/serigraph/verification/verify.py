@@ -374,14 +374,18 @@ def _check_regions(population: Population, proposal: Proposal, where: str) -> No
     if proposal.low.shape[1] == 0:
         return
 
-    def is_inside(column: int) -> bool:
-        codes, group = population.codes[column], proposal.group
-        low, high = (
-            np.ascontiguousarray(side[:, column]) for side in (proposal.low, proposal.high)
-        )
-        return bool(((low[group] <= codes) & (codes <= high[group])).all())
+    ends = [
+        (low.copy(), high.copy()) for low, high in zip(proposal.low.T, proposal.high.T, strict=True)
+    ]
 
-    if not all(side_by_side(is_inside, range(len(population.codes)))):
+    def is_inside(part: slice) -> bool:
+        group = proposal.group[part]
+        return all(
+            ((low[group] <= codes[part]) & (codes[part] <= high[group])).all()
+            for codes, (low, high) in zip(population.codes, ends, strict=True)
+        )
+
+    if not all(side_by_side(is_inside, slices(len(proposal.group), longest=TOGETHER))):
         raise ImpossibleState("a person lies outside of the region of its group", where=where)
     first, second = overlapping(proposal.low, proposal.high)
     if first >= 0:
