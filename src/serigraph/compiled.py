@@ -41,7 +41,7 @@ class _Unset:
 
 class _Part(JITCodeLibrary):
     """Code that kernels take in, and optimise and translate with their own. To do that for each
-    part by itself as well, with all that it calls, took a tenth of the time to compile."""
+    part by itself as well, with all that it calls, would take a tenth of the time to compile."""
 
     def _optimize_final_module(self) -> None:
         pass
