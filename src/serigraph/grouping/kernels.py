@@ -289,7 +289,8 @@ def find_own_targets(f, sketch, people):
             find_likely_past(f, sketch, people, i, min(i + TOGETHER, len(people)), spans)
         person, groups = people[i], spans[k, 2, f.past.shape[1]]
         f.own[person] = 0.0
-        for h in range(f.held_start[person], f.held_start[person + 1]):
+        begin, end = held_by(f, person)
+        for h in range(begin, end):
             value = f.held[h]
             low, high = first[value], first[value + 1]
             links = 0
@@ -588,7 +589,7 @@ def board_of(f, s, people, a, b, m, touched):
     who = np.empty(m, dtype=np.uint32)
     for i in range(m):
         person = people[a + i if m == b - a else a + (i * (b - a)) // m]
-        other = (first_half(f.key[person]) * (i + 1)) >> 32  # somebody before, or the same
+        other = (leading_half(f.key[person]) * (i + 1)) >> 32  # somebody before, or the same
         who[i] = who[other]
         who[other] = person
     at = np.empty((columns, m), dtype=np.float64)
@@ -638,7 +639,7 @@ def board_of(f, s, people, a, b, m, touched):
 
 
 @inner
-def first_half(key):
+def leading_half(key):
     """The leading digits of a key; dealing uses others."""
     return np.int64(np.uint64(key) >> np.uint64(32))
 
@@ -1052,7 +1053,7 @@ def round_down(f, people, left, column, size):
 @inner
 def rank_of(f, person, column):
     """The code of a person, and at random among equal ones."""
-    return (np.int64(f.codes[column, person]) << 32) | first_half(f.key[person])
+    return (np.int64(f.codes[column, person]) << 32) | leading_half(f.key[person])
 
 
 @inner

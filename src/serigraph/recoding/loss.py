@@ -40,13 +40,13 @@ def normalised_widths(
     """
     if population.size == 0:
         return np.zeros(len(population.domains))
-    codes = population.codes
-    if is_point.any() and known is None:
+    codes, groups = population.codes, len(is_point)
+    if known is None and is_point.any():
         members = np.flatnonzero(~taken(is_point, group))
         codes, group = codes[:, members], (np.cumsum(~is_point) - 1)[group[members]]
-        is_point = is_point[~is_point]
-    people = np.bincount(group, minlength=len(is_point))
-    low, high = known or extents(codes, group, len(is_point))
+        groups -= int(is_point.sum())
+    people = np.bincount(group, minlength=groups)
+    low, high = known or extents(codes, group, groups)
     low, high = (np.where(people[:, None] > 0, each, 0) for each in (low, high))
 
     def loss(column: int) -> float:
