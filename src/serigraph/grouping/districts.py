@@ -147,7 +147,7 @@ def _arranged(
             held_start=held_start,
             held=held,
             weight=f.weight if f.weight.all() else taken(f.weight, order),
-            past=taken(f.past, order) if f.past.shape[1] else f.past,
+            past_row=order if f.past.shape[1] else f.past_row,
         ),
         order,
     )

@@ -226,13 +226,9 @@ def _interleaved(drawn: Districts, method: Method, simple: bool, report: Report)
 
     def district(s: Scratch, cell: NDArray[np.int64]) -> NDArray[np.int64]:
         cells = _leaves(kernels.cut_down(f, s, order, cell, simple, False, 0, blind_size))
-        if f.past.shape[1]:
-            here = order[cell[0, kernels.BEGIN] : cell[0, kernels.END]]
-            kernels.find_own_targets(f, sketch, here)
         return np.asarray(kernels.deal_cells(f, s, order, cells, simple, False, slot))
 
     s = scratch(len(f.base))
-    sketch = _sketches(f)
     cells = in_threads(drawn.cells, len(f.base), dealt, report)
     cells = cells[np.argsort(cells[:, kernels.BEGIN])]
     cells = np.asarray(kernels.deal_cells(f, s, order, cells, simple, True, slot))
@@ -245,16 +241,6 @@ def _interleaved(drawn: Districts, method: Method, simple: bool, report: Report)
             slot[a:b] = 0
         cells = np.concatenate([cells[cells[:, kernels.STATE] != kernels.FAILED], alone])
     return _Formed(cells, order, slot, has_failed=len(failed) > 0)
-
-
-def _sketches(f: Facts) -> NDArray[np.uint64]:
-    """Of each past group, what it may have held."""
-    sketch = np.empty(len(f.past_start) - 1, dtype=np.uint64)
-    if f.past.shape[1]:
-        side_by_side(
-            lambda part: kernels.sketch_past(f, part.start, part.stop, sketch), slices(len(sketch))
-        )
-    return sketch
 
 
 def _numbered(formed: _Formed, drawn: Districts, *, has_boxes: bool) -> Grouping:

@@ -64,7 +64,8 @@ class Facts(NamedTuple):
     holds_one: bool  # everybody holds just one value
     weight: NDArray[np.uint8]  # 1 if the person counts in n
     key: NDArray[np.int64]  # random, one a person
-    past: NDArray[np.int32]  # [person, release] -> past group or -1
+    past: NDArray[np.int32]  # [row, release] -> past group or -1
+    past_row: NDArray[np.uint32]  # of each person, if there is a past
     past_start: NDArray[np.int64]
     past_exposure: NDArray[np.int32]
     exposure_value: NDArray[np.int32]
@@ -188,29 +189,26 @@ def spans_of(f):
 
 @inner
 def find_past(f, people, first, last, spans):
-    """Write the spans of the people from ``first`` to ``last``."""
+    """Write the spans of the people from ``first`` to ``last``. Both ends of everybody's row are read
+    first, so that memory brings all rows together."""
     releases = f.past.shape[1]
     for k in range(last - first):
-        person, groups = people[first + k], 0
+        row = f.past_row[people[first + k]]
+        spans[k, 2, 0] = f.past[row, 0] + f.past[row, releases - 1]
+    for k in range(last - first):
+        row, groups = f.past_row[people[first + k]], 0
         for j in range(releases):
             # Written for every release, and kept for some: which ones they are cannot be foretold.
-            spans[k, 0, groups] = f.past[person, j]
-            groups += f.past[person, j] >= 0
+            spans[k, 0, groups] = f.past[row, j]
+            groups += f.past[row, j] >= 0
         spans[k, 2, releases] = groups
-    find_spans(f, last - first, spans)
-
-
-@inner
-def find_spans(f, people, spans):
-    """Write the spans of so many people, whose groups are listed there. The first and the last
-    exposure of each group are read, too. Nothing here waits for anything of another group or
-    person, so that memory brings all of them together."""
-    releases = f.past.shape[1]
-    for k in range(people):
+    # The first and the last exposure of each group are read, too. Nothing here waits for anything of
+    # another group or person.
+    for k in range(last - first):
         for j in range(spans[k, 2, releases]):
             group = np.uint32(spans[k, 0, j])
             spans[k, 0, j], spans[k, 1, j] = f.past_start[group], f.past_start[group + 1]
-    for k in range(people):
+    for k in range(last - first):
         for j in range(spans[k, 2, releases]):
             begin, end = np.uint64(spans[k, 0, j]), np.uint64(spans[k, 1, j])
             if begin < end:
@@ -235,76 +233,6 @@ def walk_past(f, s, touched, spans, k):
             s.survival[value] = max(s.survival[value] * f.exposure_survival[exposure], SMALLEST)
         for e in range(spans[k, 0, j], spans[k, 1, j] if f.counts_links else spans[k, 0, j]):
             s.links[f.exposure_value[f.past_exposure[e]]] += 1
-
-
-@kernel
-def sketch_past(f, begin, end, sketch):
-    """Write a bit for each value that each of these past groups held; some values share one."""
-    for group in range(begin, end):
-        bits = np.uint64(0)
-        for e in range(np.uint64(f.past_start[group]), np.uint64(f.past_start[group + 1])):
-            bits |= bit_of(f.exposure_value[np.uint32(f.past_exposure[e])])
-        sketch[group] = bits
-
-
-@inner
-def bit_of(value):
-    """The bit of a value in a sketch."""
-    return np.uint64(1) << np.uint64(value & 63)
-
-
-@inner
-def find_likely_past(f, sketch, people, first, last, spans):
-    """Write the spans of the people from ``first`` to ``last``, as far as the sketch of a past
-    group lets it have held what the person holds now."""
-    releases = f.past.shape[1]
-    for k in range(last - first):
-        person, groups = people[first + k], 0
-        bits = np.uint64(0)
-        begin, end = held_by(f, person)
-        for h in range(begin, end):
-            bits |= bit_of(f.held[h])
-        for j in range(releases):
-            group = f.past[person, j]
-            spans[k, 0, groups] = group
-            groups += group >= 0 and sketch[np.uint32(max(group, 0))] & bits != 0
-        spans[k, 2, releases] = groups
-    find_spans(f, last - first, spans)
-
-
-@kernel
-def find_own_targets(f, sketch, people):
-    """Write for each of these people the largest target among the values that it holds itself: a
-    group that is smaller cannot hold the person."""
-    # Exposures are numbered by value: the number of one tells what it is to.
-    first = np.zeros(len(f.base) + 1, dtype=np.int32)
-    for value in f.exposure_value:
-        first[value + 1] += 1
-    for value in range(len(f.base)):
-        first[value + 1] += first[value]
-    spans = spans_of(f)
-    for i in range(len(people)):
-        k = i % TOGETHER
-        if k == 0:
-            find_likely_past(f, sketch, people, i, min(i + TOGETHER, len(people)), spans)
-        person, groups = people[i], spans[k, 2, f.past.shape[1]]
-        f.own[person] = 0.0
-        begin, end = held_by(f, person)
-        for h in range(begin, end):
-            value = f.held[h]
-            low, high = first[value], first[value + 1]
-            links = 0
-            survival = 1.0
-            for j in range(groups):
-                met = -1  # looked for to the end: that is done for several exposures at once
-                for e in range(spans[k, 0, j], spans[k, 1, j]):
-                    exposure = f.past_exposure[e]
-                    met = max(met, exposure if low <= exposure < high else -1)
-                if met >= 0:
-                    links += 1
-                    survival *= f.exposure_survival[met]
-            target = next_target(f.rules, f.rule[value], links, survival)
-            f.own[person] = max(f.own[person], target)
 
 
 @inner
@@ -393,7 +321,7 @@ def size_needed(f, s, touched):
 
 
 @making
-def deal(f, s, people, a, b, present, touched, size, slot):
+def deal(f, s, people, a, b, present, touched, size, shares, slot):
     """Spread a cell over groups of about ``size`` so that every member is bounded.
 
     So many of its people are present, and hold so many values: ``s`` has their tally. Writes each
@@ -418,7 +346,7 @@ def deal(f, s, people, a, b, present, touched, size, slot):
     for t in range(touched):
         s.local[s.touched[t]] = t
         cap[t] = int(even * (1.0 + SLACK) / f.base[s.touched[t]])
-    allowed = find_allowed(f, s, who, touched, even * (1.0 + SLACK), cap)
+    allowed = find_allowed(shares, n if f.past.shape[1] > 0 else 0, even * (1.0 + SLACK), cap)
     # Holders of the most frequent value first, then of the next, at random within.
     before = np.zeros(n + 2, dtype=np.int64)  # values by the number of those that lack them
     for t in range(touched):
@@ -484,31 +412,56 @@ def deal(f, s, people, a, b, present, touched, size, slot):
 
 
 @making
-def find_allowed(f, s, who, touched, size, cap):
-    """How many of each value a group of this size may hold, as far as each person goes: [person,
-    value touched], or nothing if nobody has a past."""
-    allowed = np.empty((len(who) if f.past.shape[1] > 0 else 0, touched), dtype=np.int32)
+def find_shares(f, s, people, a, b, touched, size, shares):
+    """The part of a group that may hold each value touched, as far as the past of each person goes,
+    person by person; in the room that is given, if it is enough.
+
+    Writes the own target of everybody, too, up to somebody that fits no group of ``size``; what is
+    behind that one is left open.
+    """
+    if len(shares) < (b - a) * touched:
+        shares = np.empty((b - a) * touched)
     survival, keep, factor = np.empty(touched), np.empty(touched), np.empty(touched)
     for t in range(touched):
+        s.local[s.touched[t]] = t
         rule = f.rule[s.touched[t]]
         keep[t], factor[t] = f.rules[rule, 0], f.rules[rule, 1]
     spans = spans_of(f)
-    for i in range(len(allowed)):
+    for i in range(b - a):
+        mine = i * touched
         k = i % TOGETHER
         if k == 0:
-            find_past(f, who, i, min(i + TOGETHER, len(who)), spans)
+            find_past(f, people, a + i, min(a + i + TOGETHER, b), spans)
         walk_past(f, s, touched, spans, k)
         for t in range(touched):
             survival[t] = s.survival[s.touched[t]]
         # next_target in a loop of its own, which is done for several values at once.
         for t in range(touched):
-            share = (survival[t] - keep[t]) / (factor[t] * survival[t])
-            allowed[i, t] = np.int32(min(max(size * share, 0.0), float(cap[t])))
+            shares[mine + t] = (survival[t] - keep[t]) / (factor[t] * survival[t])
         if f.counts_links:
             for t in range(touched):
                 value = s.touched[t]
                 target = next_target(f.rules, f.rule[value], s.links[value], survival[t])
-                allowed[i, t] = min(allowed[i, t], int(size / target))
+                shares[mine + t] = min(shares[mine + t], 1.0 / target)
+        person, least = people[a + i], np.inf
+        begin, end = held_by(f, person)
+        for h in range(begin, end):
+            least = min(least, shares[mine + s.local[f.held[h]]])
+        f.own[person] = 1.0 / least if least > SLACK else np.inf
+        if f.own[person] > size * (1.0 + SLACK):
+            break
+    return shares
+
+
+@making
+def find_allowed(shares, people, size, cap):
+    """How many of each value a group of this size may hold, as far as each of so many people goes:
+    [person, value touched]."""
+    allowed = np.empty((people, len(cap)), dtype=np.int32)
+    for i in range(people):
+        mine = i * len(cap)
+        for t in range(len(cap)):
+            allowed[i, t] = np.int32(min(max(size * shares[mine + t], 0.0), float(cap[t])))
     return allowed
 
 
@@ -1463,9 +1416,10 @@ def merge_siblings(f, s, order, tree):
     return state
 
 
-@inner
-def deal_cell(f, s, people, a, b, last_resort, slot):
-    """Deal a cell into groups that are as small as can be; returns its state and their number.
+@making
+def deal_cell(f, s, people, a, b, last_resort, slot, shares):
+    """Deal a cell into groups that are as small as can be; returns its state, their number, and the
+    room for ``shares``, which may have grown.
 
     A small cell is not dealt into groups that are larger than need be: it is better merged with a
     neighbour, unless that is no longer possible (``last_resort``).
@@ -1473,17 +1427,22 @@ def deal_cell(f, s, people, a, b, last_resort, slot):
     present, touched = tally(f, s, people, a, b)
     size = group_size(f, s, touched)
     if touched == 0 and f.minimum_size <= 1:
-        return PLAIN, np.int64(0)
-    may_enlarge = last_resort or (f.past.shape[1] > 0 and b - a >= PATIENCE * size)
-    largest = b - a if may_enlarge else size
-    while size <= min(largest, b - a):
-        groups = deal(f, s, people, a, b, present, touched, size, slot)
-        if groups > 0:
-            clear(s, touched)
-            return VALID, groups
+        return PLAIN, np.int64(0), shares
+    has_past = f.past.shape[1] > 0
+    may_enlarge = last_resort or (has_past and b - a >= PATIENCE * size)
+    largest = b - a if may_enlarge else min(size, b - a)
+    is_possible = size <= largest
+    if has_past and is_possible:
+        at_most = (b - a) // ((b - a) // largest)
+        is_possible = not is_too_small(f, people, a, b, at_most)
+        if is_possible:
+            shares = find_shares(f, s, people, a, b, touched, at_most, shares)
+    groups = np.int64(0)
+    while is_possible and groups == 0 and size <= largest:
+        groups = deal(f, s, people, a, b, present, touched, size, shares, slot)
         size = max(size + 1, size + size // 5)
     clear(s, touched)
-    return FAILED, np.int64(0)
+    return VALID if groups > 0 else FAILED, groups, shares
 
 
 @kernel
@@ -1492,6 +1451,7 @@ def deal_cells(f, s, order, cells, simple, last_resort, slot):
     place of the order. Cells that cannot be dealt are merged with a neighbour in the order until
     they can be. Returns the cells, with their states and the numbers of their groups."""
     kept = np.empty_like(cells)
+    shares = np.empty(0)
     top = 0
     i = 0
     while i < len(cells):
@@ -1503,7 +1463,7 @@ def deal_cells(f, s, order, cells, simple, last_resort, slot):
         while True:
             # Dealt in one place of the code alone, since to compile it takes long.
             if state == UNKNOWN:
-                state, groups = deal_cell(f, s, order, a, b, is_last, slot)
+                state, groups, shares = deal_cell(f, s, order, a, b, is_last, slot, shares)
             if state != FAILED or is_last:
                 break
             if (top > 0 or i < len(cells)) and (simple or b - a < 4 * THOROUGH):

@@ -80,6 +80,7 @@ def facts(
         weight=_own(weight, np.uint8),
         key=_own(key.view(np.int64), np.int64),
         past=_own(history.groups, np.int32),
+        past_row=np.arange(population.size if history.releases else 0, dtype=np.uint32),
         past_start=_own(history.start, np.int64),
         past_exposure=_own(history.exposure, np.int32),
         exposure_value=_own(history.value, np.int32),

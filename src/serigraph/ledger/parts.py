@@ -213,6 +213,11 @@ def read_members(
         yield _array_of(person), _array_of(group)
 
 
+def read_numbers(files: Sequence[bytes], column: str) -> NDArray[Any]:
+    """One column of numbers."""
+    return np.concatenate([_array_of(numbers) for (numbers,) in _read_columns(files, [column])])
+
+
 def _read_columns(files: Sequence[bytes], columns: list[str]) -> Iterator[list[Any]]:
     """Some columns of a part as Arrow has them, a row group at a time: whatever holds all rows
     takes the system longer to provide than it takes to read them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -23,6 +24,7 @@ from serigraph.ledger.parts import (
     count_rows,
     read_files,
     read_members,
+    read_numbers,
     read_part,
     read_values,
 )
@@ -37,32 +39,36 @@ _TILE = 1 << 14  # people whose past groups over some twenty releases stay in a 
 def recall_history(
     layout: Layout,
     releases: tuple[ReleaseRecord, ...],
-    asked: Numbered,
+    ids: pl.Series,
     protected: Sequence[str],
     progress: Progress = silently,
-) -> History:
-    """The history of people in the order that they were asked for, for the values named in
-    ``protected``.
+) -> tuple[Numbered, History]:
+    """The numbers that people have in the ledger, and their history for the values named in
+    ``protected``, in the order that they were asked for.
 
     People that the ledger does not know have -1 everywhere. Groups that held none of the values
     are left out. Sizes follow the adversary that each release was made against.
     """
-    if not releases:
-        return History.none(len(asked.ids))
-    report = partial(progress, "recalling")
-    values = side_by_side(lambda each: read_files(layout, each, VALUES), releases)
-    # Everything is written where it stays: to provide memory takes the system longer than to fill
-    # it.
-    ends = list(accumulate(map(count_rows, values)))
-    numbers = np.empty(ends[-1], dtype=np.int32)
-    room = np.split(numbers, ends[:-1])
-    held = side_by_side(
-        lambda j: _Held.recall(_sizes(layout, releases[j]), values[j], protected, room[j]),
-        range(len(releases)),
-        first_half(report),
-    )
+    # Who people are is looked up beside what groups held.
+    with ThreadPoolExecutor(1) as beside:
+        looking = beside.submit(Numbered.asked, layout, releases, ids)
+        if not releases:
+            return looking.result(), History.none(len(ids))
+        report = partial(progress, "recalling")
+        values = side_by_side(lambda each: read_files(layout, each, VALUES), releases)
+        # Everything is written where it stays: to provide memory takes the system longer than to
+        # fill it.
+        ends = list(accumulate(map(count_rows, values)))
+        numbers = np.empty(ends[-1], dtype=np.int32)
+        room = np.split(numbers, ends[:-1])
+        held = side_by_side(
+            lambda j: _Held.recall(_sizes(layout, releases[j]), values[j], protected, room[j]),
+            range(len(releases)),
+            first_half(report),
+        )
+        asked = looking.result()
     first = [0, *accumulate(len(each.lengths) for each in held)]
-    tiles = _Tiles.empty(len(asked.ids), len(releases))
+    tiles = _Tiles.empty(len(ids), len(releases))
     place = _places(asked, tiles)
     side_by_side(
         lambda j: _place_groups(layout, releases[j], held[j], first[j], place, tiles.release(j)),
@@ -77,7 +83,7 @@ def recall_history(
         lambda j: held[j].write_numbers(number[j], exposure[entries[j] : entries[j + 1]]),
         range(len(releases)),
     )
-    return History(
+    history = History(
         groups=tiles.by_person(),
         start=np.cumsum(np.concatenate([[0], *(each.lengths for each in held)]), dtype=np.int64),
         exposure=exposure,
@@ -85,6 +91,7 @@ def recall_history(
         count=together.count,
         size=together.size,
     )
+    return asked, history
 
 
 @dataclass(frozen=True)
@@ -170,15 +177,13 @@ class _Tiles:
     """The past groups of everybody, for some people at a time: release by release at first, and
     then turned, so that those of each person lie together."""
 
-    groups: NDArray[np.int32]  # [tile, release, person in the tile]
+    groups: NDArray[np.int32]  # [tile, release, person in the tile], counted from 1; 0 for none
     people: int
 
     @staticmethod
     def empty(people: int, releases: int) -> _Tiles:
         """One more person than there are has a place, for everybody that is not asked for."""
-        groups = np.empty((people // _TILE + 1, releases, _TILE), dtype=np.int32)
-        side_by_side(lambda part: groups[part].fill(-1), slices(len(groups)))
-        return _Tiles(groups, people)
+        return _Tiles(np.zeros((people // _TILE + 1, releases, _TILE), dtype=np.int32), people)
 
     def places(self, people: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where people are in each release, as if it were the first."""
@@ -192,13 +197,13 @@ class _Tiles:
         return self.groups.reshape(-1)[j * _TILE :]
 
     def by_person(self) -> NDArray[np.int32]:
-        """A row for each person."""
+        """A row for each person, with -1 for none."""
         rows = self.groups.reshape(-1, self.groups.shape[1])
 
         def turn(part: slice) -> None:
             for tile in range(part.start, part.stop):
                 here = slice(tile * _TILE, (tile + 1) * _TILE)
-                rows[here] = self.groups[tile].T.copy(order="C")
+                rows[here] = np.subtract(self.groups[tile].T, 1, order="C")
 
         side_by_side(turn, slices(len(self.groups)))
         return rows[: self.people]
@@ -213,8 +218,8 @@ def _place_groups(
     groups: NDArray[np.int32],
 ) -> None:
     """Write the group of everybody that is asked for; those of the release count from ``first``."""
-    number = np.full(release.groups, -1, dtype=np.int32)
-    number[held.group] = np.arange(first, first + len(held.group), dtype=np.int32)
+    number = np.zeros(release.groups, dtype=np.int32)
+    number[held.group] = np.arange(first + 1, first + 1 + len(held.group), dtype=np.int32)
     loop = fastest()
     for person, group in read_members(read_files(layout, release, MEMBERS)):
         loop.place_members(person, group, number, place, groups)
@@ -295,4 +300,4 @@ def _places(asked: Numbered, tiles: _Tiles) -> NDArray[Any]:
 
 def _sizes(layout: Layout, release: ReleaseRecord) -> NDArray[np.int64]:
     column = "present" if release.is_presence_known else "size"
-    return read_part(layout, release, GROUPS)[column].to_numpy().astype(np.int64)
+    return read_numbers(read_files(layout, release, GROUPS), column).astype(np.int64)

@@ -24,7 +24,6 @@ from serigraph.errors import (
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.exporting import export_ledger
 from serigraph.ledger.layout import RESERVED, Layout
-from serigraph.ledger.numbers import Numbered
 from serigraph.ledger.parts import check_id_type, read_people
 from serigraph.ledger.recall import recall_exposures, recall_history, recall_names
 from serigraph.ledger.recovery import (
@@ -121,8 +120,7 @@ class Series:
         """
         releases = self.releases()
         check_id_type(ids, releases)
-        asked = Numbered.asked(self._layout, releases, ids)
-        return recall_history(self._layout, releases, asked, protected)
+        return recall_history(self._layout, releases, ids, protected)[1]
 
     def people(self) -> pl.DataFrame:
         """Everybody that was ever a member: ``person``, the number given once, and ``id``."""

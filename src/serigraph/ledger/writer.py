@@ -102,8 +102,8 @@ class Writer:
         Whoever was asked for is not looked up again.
         """
         check_id_type(ids, self.releases)
-        self._asked = Numbered.asked(self._layout, self.releases, ids)
-        return recall_history(self._layout, self.releases, self._asked, protected, progress)
+        self._asked, history = recall_history(self._layout, self.releases, ids, protected, progress)
+        return history
 
     def encode(self, proof: Proof) -> EncodedParts:
         """What ``commit`` will write of a proof; it can be made while public files are written."""
