@@ -189,8 +189,12 @@ def spans_of(f):
 
 @inner
 def find_past(f, people, first, last, spans):
-    """Write the spans of the people from ``first`` to ``last``. Both ends of everybody's row are read
-    first, so that memory brings all rows together."""
+    """Write the spans of the people from ``first`` to ``last``.
+
+    Both ends of everybody's row are read first, and those of every group's list before the list.
+    Nothing waits for anything of another group or person, so that memory brings all of them
+    together.
+    """
     releases = f.past.shape[1]
     for k in range(last - first):
         row = f.past_row[people[first + k]]
@@ -202,8 +206,6 @@ def find_past(f, people, first, last, spans):
             spans[k, 0, groups] = f.past[row, j]
             groups += f.past[row, j] >= 0
         spans[k, 2, releases] = groups
-    # The first and the last exposure of each group are read, too. Nothing here waits for anything of
-    # another group or person.
     for k in range(last - first):
         for j in range(spans[k, 2, releases]):
             group = np.uint32(spans[k, 0, j])
