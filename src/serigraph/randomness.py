@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.population.ordering import order_by_keys
-
-_DRAWN_TOGETHER = 1 << 16
+from serigraph.threads import TOGETHER, side_by_side, slices
 
 
 class Randomness(Protocol):
@@ -26,9 +25,12 @@ class SystemRandomness:
         import ssl  # only whoever publishes waits for it
 
         keys = np.empty(number, dtype=np.uint64)
-        for begin in range(0, number, _DRAWN_TOGETHER):
-            part = keys[begin : begin + _DRAWN_TOGETHER]
-            part[:] = np.frombuffer(ssl.RAND_bytes(part.nbytes), dtype=np.uint64)
+
+        def draw(part: slice) -> None:
+            mine = keys[part]
+            mine[:] = np.frombuffer(ssl.RAND_bytes(mine.nbytes), dtype=np.uint64)
+
+        side_by_side(draw, slices(number, longest=TOGETHER))
         return keys
 
 

@@ -48,16 +48,34 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     tree = kernels.cut_down(sample, s, sampled, cell, simple, False, 0, SAMPLED)
     leaf = leaves(f.codes, tree)
     parts = slices(people)
-    counts = side_by_side(lambda part: np.bincount(leaf[part], minlength=len(tree)), parts)
+    counts = side_by_side(lambda part: _counted(leaf[part], len(tree)), parts)
     _settle(tree, np.sum(counts, axis=0))
     start = tree[:, kernels.BEGIN] + np.cumsum(counts, axis=0) - counts
     arranged, order = _arranged(f, leaf, parts, start)
-    places = np.arange(people, dtype=np.uint32)
+    places = _numbered(leaf)
     fits = fitting_leaves(arranged, places, tree)
     state = kernels.merge_districts(arranged, s, places, tree, fits)
     cells = tree[state >= 0].copy()
     cells = cells[cells[:, kernels.END] > cells[:, kernels.BEGIN]]
     return Districts(arranged, order, cells, places)
+
+
+def _counted(leaf: NDArray[np.uint32], leaves: int) -> NDArray[np.int64]:
+    """How many people are in each leaf; for some at a time, of which NumPy makes a copy."""
+    counts = np.zeros(leaves, dtype=np.int64)
+    for begin in range(0, len(leaf), TOGETHER):
+        counts += np.bincount(leaf[begin : begin + TOGETHER], minlength=leaves)
+    return counts
+
+
+def _numbered(room: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """The numbers from 0 on, in an array that nobody needs any more."""
+
+    def write(part: slice) -> None:
+        room[part] = np.arange(part.start, part.stop, dtype=np.uint32)
+
+    side_by_side(write, slices(len(room), longest=TOGETHER))
+    return room
 
 
 def leaves(codes: NDArray[np.int32], tree: NDArray[np.int64]) -> NDArray[np.uint32]:
@@ -135,10 +153,16 @@ def _arranged(
         )
         places = np.concatenate(found)  # of a few people, or of all
         begin, end = f.held_start[order[places]], f.held_start[order[places] + 1]
-        held_start = np.repeat(
-            np.append(0, np.cumsum(end - begin)),
-            np.diff(places + 1, prepend=0, append=len(order) + 1),
-        )
+        ends = np.append(0, np.cumsum(end - begin))
+        held_start = np.empty(len(order) + 1, dtype=np.int64)
+
+        def write(part: slice) -> None:
+            """Whoever holds nothing starts where the one before ended."""
+            i, k = np.searchsorted(places, [part.start, part.stop])
+            lengths = np.diff(places[i:k], prepend=part.start - 1, append=part.stop - 1)
+            held_start[part] = np.repeat(ends[i : k + 1], lengths)
+
+        side_by_side(write, slices(len(held_start), longest=TOGETHER))
         first = np.repeat(begin - held_start[places], end - begin)
         taken(f.held, first + np.arange(len(held)), held)
     return (

@@ -29,18 +29,24 @@ class Numbered:
     def asked(layout: Layout, releases: tuple[ReleaseRecord, ...], ids: pl.Series) -> Numbered:
         """Look people up, for which all that the ledger knows have to be read."""
         known = read_newcomers(layout, releases)
-        return Numbered(ids, numbers_of(ids, known), sum(map(len, known)))
+        number = numbers_of(ids, known) if known else _nobody(ids)
+        return Numbered(ids, number, sum(map(len, known)))
 
     def numbers(self, ids: pl.Series) -> NDArray[np.int64]:
         """The numbers of some of these people; before the first release nobody has one."""
         if self.people == 0:
-            return np.full(len(ids), -1, dtype=np.int64)
+            return _nobody(ids)
         if ids.equals(self.ids):
             return self.number
         place = numbers_of(ids, [self.ids])
         if place.min(initial=0) < 0:
             raise ImpossibleState("a release has people that nobody asked the ledger for")
         return self.number[place]
+
+
+def _nobody(ids: pl.Series) -> NDArray[np.int64]:
+    """The numbers of people whom no ledger knows, in no memory of their own."""
+    return np.broadcast_to(np.int64(-1), len(ids))
 
 
 def numbers_of(ids: pl.Series, known: Sequence[pl.Series]) -> NDArray[np.int64]:

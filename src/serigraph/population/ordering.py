@@ -157,6 +157,8 @@ def ranked(
             is_there = np.zeros(spread + 1, dtype=np.bool_)
             for part in _pieces(len(numbers)):
                 is_there[(numbers[part] - low).view(unsigned)] = True
+                if is_there.all():
+                    break
             rank_at = np.cumsum(is_there, dtype=np.int32) - np.int32(1)
             for part in _pieces(len(numbers)):
                 places[part] = rank_at[(numbers[part] - low).view(unsigned)]
