@@ -9,11 +9,18 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from population.models import WIDTHS, Person, crowds, population_of, protected_names
 from population.settings import unhurried
 from serigraph.randomness import SeededRandomness
 from serigraph.recoding import bucketised, generalised, normalised_widths
+
+
+def alike(people: list[Person], group: list[int]) -> NDArray[np.bool_]:
+    """Of each of three groups, whether its people are all alike."""
+    cells = [{p.cells for p, g in zip(people, group, strict=True) if g == n} for n in range(3)]
+    return np.array([len(each) < 2 for each in cells])
 
 
 @unhurried
@@ -24,7 +31,8 @@ def test_bucketised_tables_hold_members_and_counts(
     numbers = st.integers(0, 2)
     group = data.draw(st.lists(numbers, min_size=len(people), max_size=len(people)))
     population = population_of(people, protected_names(people))
-    tables = bucketised(population, np.array(group), shows_absent, SeededRandomness(1))
+    is_point = alike(people, group) if data.draw(st.booleans()) else np.zeros(3, dtype=np.bool_)
+    tables = bucketised(population, np.array(group), is_point, shows_absent, SeededRandomness(1))
     shown = {g for g, person in zip(group, people, strict=True) if person.present}
     assert Counter(tables["quasi_identifiers"].rows()) == Counter(
         (g, *person.cells)
@@ -57,7 +65,8 @@ def test_rows_come_in_an_order_that_says_nothing() -> None:
     group = np.zeros(60, dtype=np.int64)
     orders = set()
     for seed in range(5):
-        tables = bucketised(population, group, True, SeededRandomness(seed))
+        apart = np.zeros(1, dtype=np.bool_)
+        tables = bucketised(population, group, apart, True, SeededRandomness(seed))
         orders.add(tuple(tables["quasi_identifiers"].rows()))
         box = np.zeros((1, 2), dtype=np.int32), np.array([[4, 2]], dtype=np.int32)
         table = generalised(population, group, *box, "s", SeededRandomness(seed))["table"]
@@ -79,11 +88,7 @@ def test_widths_are_those_of_the_groups(people: list[Person], data: st.DataObjec
             total += (max(mine) - min(mine)) / (width - 1)
         expected.append(total / len(people))
     # Of groups in which all are alike it may be said that they are.
-    alike = [
-        len({p.cells for p, g in zip(people, group, strict=True) if g == number}) < 2
-        for number in range(3)
-    ]
-    for is_point in (np.zeros(3, dtype=np.bool_), np.array(alike)):
+    for is_point in (np.zeros(3, dtype=np.bool_), alike(people, group)):
         assert normalised_widths(population, np.array(group), is_point) == pytest.approx(expected)
 
 

@@ -177,7 +177,8 @@ def _recoded(
     """The tables, and how much they hide of each quasi-identifier."""
     known = None
     if demand.interleave:
-        tables = bucketised(population, grouping.group, not plan.is_presence_known, randomness)
+        shows_absent = not plan.is_presence_known
+        tables = bucketised(population, grouping.group, grouping.is_point, shows_absent, randomness)
     else:
         known = extents(population.codes, grouping.group, grouping.groups)
         tables = generalised(

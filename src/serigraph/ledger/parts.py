@@ -78,8 +78,13 @@ def encode_parts(proof: Proof, number: NDArray[np.int64], people: int) -> Encode
     """
     is_new = number < 0
     newcomers = int(np.count_nonzero(is_new))
-    number = number.copy()
-    number[is_new] = np.arange(people, people + newcomers)
+    new_ids = proof.ids
+    if newcomers < len(number):
+        new_ids = new_ids.filter(pl.Series(is_new))
+        number = number.copy()
+        number[is_new] = np.arange(people, people + newcomers)
+    else:
+        number = np.arange(people, people + newcomers)
 
     def members() -> bytes:
         if ascend(number):
@@ -88,7 +93,7 @@ def encode_parts(proof: Proof, number: NDArray[np.int64], people: int) -> Encode
         return encode_members(number[order], proof.group[order], proof.present[order])
 
     encoders: dict[str, Callable[[], bytes]] = {
-        PEOPLE: lambda: encode_people(proof.ids.filter(pl.Series(is_new))),
+        PEOPLE: lambda: encode_people(new_ids),
         MEMBERS: members,
         GROUPS: lambda: encode_groups(np.arange(len(proof.size)), proof.size, proof.present_size),
         VALUES: lambda: encode_values(proof.value_group, proof.value_name, proof.value_count),

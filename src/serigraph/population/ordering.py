@@ -68,9 +68,9 @@ def occurrences(
 def occurring(
     number: NDArray[np.integer], numbers: int, counts: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Which of so many numbers from 0 on occur where it counts; -1 is the last of them.
+    """Which of so many numbers from 0 on occur where it counts.
 
-    >>> occurring(np.array([2, 0, -1]), 4, np.array([True, False, True])).tolist()
+    >>> occurring(np.array([2, 0, 3]), 4, np.array([True, False, True])).tolist()
     [False, False, True, True]
     """
     found = np.zeros(numbers, dtype=np.bool_)

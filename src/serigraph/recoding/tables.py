@@ -75,6 +75,7 @@ def generalised(
 def bucketised(
     population: Population,
     group: NDArray[np.int64],
+    is_point: NDArray[np.bool_],
     shows_absent: bool,
     randomness: Randomness,
 ) -> dict[str, pl.DataFrame]:
@@ -82,12 +83,13 @@ def bucketised(
     see ``as_text``.
 
     ``group`` is the published number. Groups in which nobody is present are left out; rows are in
-    the order of the group, at random within.
+    the order of the group, at random within. Of each group it is said whether its people are all
+    alike.
     """
     members, held = side_by_side(
         _done,
         [
-            partial(_members, population, group, shows_absent, randomness),
+            partial(_members, population, group, is_point, shows_absent, randomness),
             partial(_held, population, group),
         ],
     )
@@ -99,15 +101,18 @@ def _done(work: Callable[[], _Result]) -> _Result:
 
 
 def _members(
-    population: Population, group: NDArray[np.int64], shows_absent: bool, randomness: Randomness
+    population: Population,
+    group: NDArray[np.int64],
+    is_point: NDArray[np.bool_],
+    shows_absent: bool,
+    randomness: Randomness,
 ) -> pl.DataFrame:
     """The quasi-identifiers of the members of groups in which somebody is present."""
-    if population.present.all():
-        shown = group
-        rows = order_by_keys(randomness.keys(len(shown)), shown)
+    present = population.present
+    if present.all():
+        people, shown = np.arange(len(group)), group
     else:
-        present = population.present
-        is_shown = occurring(group, int(group.max()) + 1, present)
+        is_shown = occurring(group, len(is_point), present)
 
         def members(part: slice) -> NDArray[np.intp]:
             is_member = is_shown[group[part]]
@@ -116,8 +121,8 @@ def _members(
 
         people = np.concatenate(side_by_side(members, slices(len(group), longest=TOGETHER)))
         shown = taken(group, people)
-        rows = taken(people, order_by_keys(randomness.keys(len(shown)), shown))
-    sizes = np.bincount(shown)
+    sizes = np.bincount(shown, minlength=len(is_point))
+    rows = _rows(people, shown, sizes, is_point, randomness)
 
     def cells(number: int) -> pl.Series:
         domain, codes = population.domains[number], population.codes[number]
@@ -125,6 +130,26 @@ def _members(
 
     columns = side_by_side(cells, range(len(population.domains)))
     return pl.DataFrame([pl.Series(GROUP, np.repeat(np.arange(len(sizes)), sizes)), *columns])
+
+
+def _rows(
+    people: NDArray[np.int64],
+    group: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    is_point: NDArray[np.bool_],
+    randomness: Randomness,
+) -> NDArray[np.int64]:
+    """People in the order of their groups, which have these sizes, and at random within. Where they
+    are all alike, one of them stands for each: it is the same row, and found at once."""
+    apart = np.flatnonzero(~taken(is_point, group))
+    order = order_by_keys(randomness.keys(len(apart)), group[apart])
+    if len(apart) == len(people):
+        return taken(people, order)
+    somebody = np.zeros(len(sizes), dtype=np.int64)
+    somebody[group] = people
+    rows = np.repeat(somebody, sizes)
+    rows[np.repeat(~is_point, sizes)] = people[apart[order]]
+    return rows
 
 
 def _held(population: Population, group: NDArray[np.int64]) -> pl.DataFrame:

@@ -61,18 +61,19 @@ def verify(
     _check_regions(population, proposal, where)
     groups = int(group.max(initial=-1)) + 1
     present_size = occurrences(group, groups, population.present)
-    # Groups without a present member are not published: nothing is said about their people.
-    shown = present_size > 0
+    # Groups without a present member are not published: nothing is said about their people. They
+    # come behind the others.
+    shown = int(np.count_nonzero(present_size))
+    if not present_size[:shown].all():
+        order = np.argsort(present_size == 0, kind="stable")
+        number = np.empty_like(order)
+        number[order] = np.arange(groups)
+        group, present_size = taken(number, group), present_size[order]
+    composition = _composition(population, group, present_size, shown, presence_known)
     ids, present = population.ids, population.present
-    if not shown.all():
-        number = int(np.count_nonzero(shown))
-        if shown[:number].all():
-            group = np.where(group < number, group, -1)
-        else:
-            group = taken(np.where(shown, np.cumsum(shown) - 1, -1), group)
-        is_member = group >= 0
-        ids, present = ids.filter(pl.Series(is_member)), present[is_member]
-    composition = _composition(population, group, present_size[shown], presence_known)
+    if shown < groups:
+        is_member = group < shown
+        ids, present, group = ids.filter(pl.Series(is_member)), present[is_member], group[is_member]
     smallest = int(composition.size.min(initial=minimum_size))
     if smallest < minimum_size:
         raise GuaranteeExceeded(
@@ -86,10 +87,10 @@ def verify(
     names = [value.name for value in population.protected]
     return Proof(
         ids=ids,
-        group=(group if shown.all() else group[is_member]).astype(np.uint32),
+        group=group.astype(np.uint32),
         present=present,
         size=composition.people,
-        present_size=present_size[shown],
+        present_size=present_size[:shown],
         value_group=np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths),
         value_name=pl.Series(names, dtype=pl.Enum(names)).gather(composition.value),
         value_count=composition.count,
@@ -221,19 +222,19 @@ def _composition(
     population: Population,
     group: NDArray[np.int64],
     present_size: NDArray[np.int64],
+    shown: int,
     presence_known: bool,
 ) -> _Composition:
-    """The groups of everybody; people that nothing is said about have -1."""
+    """The first groups, so many as are shown; nobody in the others has a record."""
     holds = population.held_start[1:] > population.held_start[:-1]
     if (holds & ~population.present).any():
         raise ImpossibleState("somebody without a record holds a value")
     groups, held = len(present_size), len(population.held)
-    people = occurrences(group, groups, group >= 0)
+    people = occurrences(group, groups)[:shown]
     # Whoever is with nobody that holds a protected value, mostly nearly all, is exposed to nothing.
-    is_charged = occurring(group, groups + 1, holds)
-    is_charged[-1] = False  # the group -1
+    is_charged = occurring(group, groups, holds)
     charged = np.arange(len(group), dtype=np.uint32)
-    if len(group) and not (is_charged[:-1].all() and group.min() >= 0):
+    if not is_charged.all():
         parts = side_by_side(
             lambda part: charged[part][is_charged[group[part]]], slices(len(group))
         )
@@ -258,10 +259,10 @@ def _composition(
     )
     return _Composition(
         people=people,
-        size=present_size if presence_known else people,
-        member_start=member_start[:-1],
+        size=present_size[:shown] if presence_known else people,
+        member_start=member_start[: shown + 1],
         members=members,
-        start=start,
+        start=start[: shown + 1],
         value=value[: start[-1]],
         count=count[: start[-1]],
     )
