@@ -18,7 +18,7 @@ from serigraph.population import History, Population, ProtectedValue, occurring
 from serigraph.progress import Progress, silently
 from serigraph.randomness import Randomness, shuffled
 from serigraph.recoding import bucketised, extents, generalised, normalised_widths
-from serigraph.threads import taken
+from serigraph.threads import TOGETHER, side_by_side, slices
 from serigraph.verification import Proposal, verify
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int32]]  # a person and a protected value each
@@ -202,18 +202,20 @@ def _weight(population: Population, plan: Plan) -> NDArray[np.uint8]:
 
 
 def _relabelled(grouping: Grouping, present: NDArray[np.bool_], randomness: Randomness) -> Grouping:
-    """The same groups under random numbers: the number of a group says nothing about its place.
+    """The same groups under random numbers, which are written over the old ones: the number of a
+    group says nothing about its place.
 
     Groups without anybody present come behind, so that the others have the numbers of the proof.
     """
-    is_shown = occurring(grouping.group, grouping.groups, present)
+    group = grouping.group
+    is_shown = occurring(group, grouping.groups, present)
     order = shuffled(grouping.groups, randomness)
     order = np.concatenate([order[is_shown[order]], order[~is_shown[order]]])
     number = np.empty(grouping.groups, dtype=np.int64)
     number[order] = np.arange(grouping.groups)
-    return Grouping(
-        taken(number, grouping.group),
-        grouping.low[order],
-        grouping.high[order],
-        grouping.is_point[order],
-    )
+
+    def renumber(part: slice) -> None:
+        group[part] = number[group[part]]
+
+    side_by_side(renumber, slices(len(group), longest=TOGETHER))
+    return Grouping(group, grouping.low[order], grouping.high[order], grouping.is_point[order])

@@ -73,7 +73,9 @@ def verify(
     ids, present = population.ids, population.present
     if shown < groups:
         is_member = group < shown
-        ids, present, group = ids.filter(pl.Series(is_member)), present[is_member], group[is_member]
+        ids, present = ids.filter(pl.Series(is_member)), present[is_member]
+        parts = slices(len(group), longest=TOGETHER)
+        group = np.concatenate([group[part][is_member[part]].astype(np.uint32) for part in parts])
     smallest = int(composition.size.min(initial=minimum_size))
     if smallest < minimum_size:
         raise GuaranteeExceeded(
@@ -87,7 +89,7 @@ def verify(
     names = [value.name for value in population.protected]
     return Proof(
         ids=ids,
-        group=group.astype(np.uint32),
+        group=group.astype(np.uint32, copy=False),
         present=present,
         size=composition.people,
         present_size=present_size[:shown],
