@@ -156,11 +156,12 @@ class Series:
         export_ledger(self._layout, self.releases(), Path(folder).absolute())
 
     @contextmanager
-    def writing(self, wait: float = 0.0, compare: Comparing = compare_here) -> Iterator[Writer]:
+    def writing(self, wait: float = 0.0, compare: Comparing | None = None) -> Iterator[Writer]:
         """Be the one writer; ``SeriesBusy`` if another is at work for longer than ``wait`` seconds.
 
-        The parts of the ledger are checked first, by ``compare``. Without a ``commit`` in the block
-        nothing changes, and what was staged is discarded. Errors of the block itself pass through.
+        The parts of the ledger are checked at once by ``compare``, or else when the history is
+        read, or before the commit. Without a ``commit`` in the block nothing changes, and what was
+        staged is discarded. Errors of the block itself pass through.
         """
         with writer_of(self._layout, wait, compare) as writer:
             yield writer

@@ -52,10 +52,18 @@ from serigraph.progress import Progress, silently
 
 
 class Writer:
-    """Commits one release; only ``Series.writing`` makes one."""
+    """Commits one release; only ``Series.writing`` makes one. It commits nothing before all parts
+    of the ledger were compared with their digests, as whoever reads the history does."""
 
-    def __init__(self, layout: Layout, catalog: Catalog, releases: tuple[ReleaseRecord, ...]):
+    def __init__(
+        self,
+        layout: Layout,
+        catalog: Catalog,
+        releases: tuple[ReleaseRecord, ...],
+        is_checked: bool,
+    ):
         self.releases = releases
+        self._is_checked = is_checked
         self.staging: Path = layout.staged(len(releases) + 1)
         self.drafts: Path = layout.drafts(len(releases) + 1)
         self._layout = layout
@@ -103,6 +111,7 @@ class Writer:
         """
         check_id_type(ids, self.releases)
         self._asked, history = recall_history(self._layout, self.releases, ids, protected, progress)
+        self._is_checked = True
         return history
 
     def encode(self, proof: Proof) -> EncodedParts:
@@ -168,6 +177,8 @@ class Writer:
     ) -> ReleaseRecord:
         if self._is_done:
             raise ImpossibleState("a writer commits one release only")
+        if not self._is_checked:
+            check_parts(self._layout, self.releases)
         number = len(self.releases) + 1
         with storage_errors(self._layout.root):
             self._write_parts(number, write)
@@ -223,8 +234,9 @@ class Writer:
 
 
 @contextmanager
-def writer_of(layout: Layout, wait: float, compare: Comparing) -> Iterator[Writer]:
-    """Hold the lock of a series, in order and checked, for the length of the block."""
+def writer_of(layout: Layout, wait: float, compare: Comparing | None) -> Iterator[Writer]:
+    """Hold the lock of a series, in order, for the length of the block; checked at once, if it is
+    said how."""
     try:
         with Catalog.opened(layout.catalog) as catalog:
             catalog.lock(wait)
@@ -235,9 +247,10 @@ def writer_of(layout: Layout, wait: float, compare: Comparing) -> Iterator[Write
                 catalog.lock(wait)
             releases = catalog.releases()
             refuse_strangers(layout, traces(layout), releases)
-            check_parts(layout, releases, compare)
+            if compare is not None:
+                check_parts(layout, releases, compare)
             sweep(layout, releases)
-            writer = Writer(layout, catalog, releases)
+            writer = Writer(layout, catalog, releases, is_checked=compare is not None)
             with storage_errors(writer.staging):
                 writer.staging.mkdir()
             yield writer
