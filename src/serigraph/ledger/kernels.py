@@ -45,10 +45,20 @@ def list_entries(value_key, code, group, count, group_key, runs, key, run_group,
 
 
 @kernel
-def renumber(key, number, renumbered):
-    """Write the number of each key; both may lie in the same array."""
-    for i in range(len(key)):
-        renumbered[i] = number[np.uint64(key[i])]
+def renumber(key, start, length, number, renumbered):
+    """Write the number of each key, list by list, each of which has a start and a length."""
+    at = np.uint64(0)
+    for g in range(len(start)):
+        for i in range(np.uint64(start[g]), np.uint64(start[g] + length[g])):
+            renumbered[at] = number[np.uint64(key[i])]
+            at += np.uint64(1)
+
+
+@kernel
+def find_neighbourhoods(person, group, lives, near):
+    """Write for each group the last of the neighbourhoods that its members live in."""
+    for i in range(len(person)):
+        near[group[i]] = max(near[group[i]], lives[person[i]])
 
 
 @kernel

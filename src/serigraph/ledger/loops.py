@@ -58,10 +58,26 @@ def list_entries(
     return runs, ascend
 
 
-def renumber(key: NDArray[Any], number: NDArray[np.int32], renumbered: NDArray[np.int32]) -> None:
+def renumber(
+    key: NDArray[Any],
+    start: NDArray[np.int64],
+    length: NDArray[np.int64],
+    number: NDArray[np.int32],
+    renumbered: NDArray[np.int32],
+) -> None:
     """See ``kernels.renumber``."""
-    for part in slices(len(key), longest=TOGETHER):
-        renumbered[part] = number[key[part]]
+    entry = np.repeat(start - (np.cumsum(length) - length), length) + np.arange(len(renumbered))
+    renumbered[:] = number[key[entry]]
+
+
+def find_neighbourhoods(
+    person: NDArray[np.uint32],
+    group: NDArray[np.uint32],
+    lives: NDArray[np.uint32],
+    near: NDArray[np.uint32],
+) -> None:
+    """See ``kernels.find_neighbourhoods``."""
+    np.maximum.at(near, group, lives[person])
 
 
 def place_members(

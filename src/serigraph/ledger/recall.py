@@ -29,7 +29,7 @@ from serigraph.ledger.parts import (
     read_values,
 )
 from serigraph.ledger.release import PastExposure, ReleaseRecord
-from serigraph.population import Different, Exposures, History, ranked
+from serigraph.population import Different, Exposures, History, order_by, ranked
 from serigraph.progress import Progress, first_half, second_half, silently
 from serigraph.threads import TOGETHER, side_by_side, slices
 
@@ -41,13 +41,16 @@ def recall_history(
     releases: tuple[ReleaseRecord, ...],
     ids: pl.Series,
     protected: Sequence[str],
+    near: NDArray[np.uint32] | None = None,
     progress: Progress = silently,
 ) -> tuple[Numbered, History]:
     """The numbers that people have in the ledger, and their history for the values named in
     ``protected``, in the order that they were asked for.
 
     People that the ledger does not know have -1 everywhere. Groups that held none of the values
-    are left out. Sizes follow the adversary that each release was made against.
+    are left out. Sizes follow the adversary that each release was made against. If it is said in
+    which neighbourhood people live, the groups of each release come in the order of these: whoever
+    follows neighbours finds their past side by side.
     """
     # Who people are is looked up beside what groups held.
     with ThreadPoolExecutor(1) as beside:
@@ -69,9 +72,11 @@ def recall_history(
         asked = looking.result()
     first = [0, *accumulate(len(each.lengths) for each in held)]
     tiles = _Tiles.empty(len(ids), len(releases))
-    place = _places(asked, tiles)
-    side_by_side(
-        lambda j: _place_groups(layout, releases[j], held[j], first[j], place, tiles.release(j)),
+    place, lives = _places(asked, tiles, near)
+    order = side_by_side(
+        lambda j: _place_groups(
+            layout, releases[j], held[j], first[j], place, lives, tiles.release(j)
+        ),
         range(len(releases)),
         second_half(report),
     )
@@ -80,12 +85,15 @@ def recall_history(
     entries = [0, *accumulate(len(each.key) for each in held)]
     exposure = numbers if entries[-1] == len(numbers) else np.empty(entries[-1], dtype=np.int32)
     side_by_side(
-        lambda j: held[j].write_numbers(number[j], exposure[entries[j] : entries[j + 1]]),
+        lambda j: held[j].write_numbers(number[j], order[j], exposure[entries[j] : entries[j + 1]]),
         range(len(releases)),
     )
     history = History(
         groups=tiles.by_person(),
-        start=np.cumsum(np.concatenate([[0], *(each.lengths for each in held)]), dtype=np.int64),
+        start=np.cumsum(
+            np.concatenate([[0], *(held[j].lengths[order[j]] for j in range(len(held)))]),
+            dtype=np.int64,
+        ),
         exposure=exposure,
         value=together.value,
         count=together.count,
@@ -165,11 +173,16 @@ class _Held:
             exposure_key=exposure_key,
         )
 
-    def write_numbers(self, number: NDArray[np.int32], exposure: NDArray[np.int32]) -> None:
-        """Write what each group held, with the ``number`` that each exposure has among all."""
+    def write_numbers(
+        self, number: NDArray[np.int32], order: NDArray[np.intp], exposure: NDArray[np.int32]
+    ) -> None:
+        """Write what each group held, in this order of the groups, with the ``number`` that each
+        exposure has among all."""
         number_of = np.empty(self.keys, dtype=np.int32)
         number_of[self.exposure_key] = number
-        fastest().renumber(self.key, number_of, exposure)
+        start = np.cumsum(self.lengths) - self.lengths
+        key = self.key.copy()  # may lie where it is written to
+        fastest().renumber(key, start[order], self.lengths[order], number_of, exposure)
 
 
 @dataclass(frozen=True)
@@ -215,14 +228,24 @@ def _place_groups(
     held: _Held,
     first: int,
     place: NDArray[Any],
+    lives: NDArray[np.uint32],
     groups: NDArray[np.int32],
-) -> None:
-    """Write the group of everybody that is asked for; those of the release count from ``first``."""
-    number = np.zeros(release.groups, dtype=np.int32)
-    number[held.group] = np.arange(first + 1, first + 1 + len(held.group), dtype=np.int32)
+) -> NDArray[np.intp]:
+    """Write the group of everybody that is asked for; those of the release count from ``first``.
+    Returns the order in which they do."""
     loop = fastest()
-    for person, group in read_members(read_files(layout, release, MEMBERS)):
+    members = list(read_members(read_files(layout, release, MEMBERS)))
+    order = np.arange(len(held.group))
+    if len(lives):
+        near = np.zeros(release.groups, dtype=np.uint32)
+        for person, group in members:
+            loop.find_neighbourhoods(person, group, lives, near)
+        order = order_by(near[held.group])
+    number = np.zeros(release.groups, dtype=np.int32)
+    number[held.group[order]] = np.arange(first + 1, first + 1 + len(order), dtype=np.int32)
+    for person, group in members:
         loop.place_members(person, group, number, place, groups)
+    return order
 
 
 def recall_names(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> tuple[str, ...]:
@@ -282,10 +305,14 @@ def _number(layout: Layout, releases: tuple[ReleaseRecord, ...], person: str | i
     return number
 
 
-def _places(asked: Numbered, tiles: _Tiles) -> NDArray[Any]:
-    """For each number of the ledger the place of the person in the tiles."""
+def _places(
+    asked: Numbered, tiles: _Tiles, near: NDArray[np.uint32] | None
+) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+    """For each number of the ledger the place of the person in the tiles, and the neighbourhood, if
+    these are known."""
     kind = np.int32 if tiles.groups.size < 2**31 else np.int64
     place: NDArray[Any] = np.empty(asked.people, dtype=kind)
+    lives = np.zeros(0 if near is None else asked.people, dtype=np.uint32)
     nobody = tiles.places(np.array([tiles.people]))[0]
     side_by_side(lambda part: place[part].fill(nobody), slices(len(place)))
 
@@ -293,9 +320,11 @@ def _places(asked: Numbered, tiles: _Tiles) -> NDArray[Any]:
         number = asked.number[part]
         known = np.flatnonzero(number >= 0)
         place[number[known]] = tiles.places(part.start + known)
+        if near is not None:
+            lives[number[known]] = near[part][known]
 
     side_by_side(write, slices(len(asked.ids), longest=TOGETHER))
-    return place
+    return place, lives
 
 
 def _sizes(layout: Layout, release: ReleaseRecord) -> NDArray[np.int64]:

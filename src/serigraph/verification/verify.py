@@ -16,7 +16,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
-from serigraph.population import History, Population, Proof, occurrences, occurring
+from serigraph.population import (
+    History,
+    Population,
+    Proof,
+    occurrences,
+    occurring,
+    order_by,
+)
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.ratios import minimum_ratio, smallest_size
 from serigraph.progress import Report
@@ -132,9 +139,8 @@ def _survey(
     # People alike were together in the past too: one after another, they find its groups in the
     # processor's cache.
     charged = np.flatnonzero(np.diff(member_start))
-    in_turn = charged[
-        np.argsort(_neighbourhoods(population, members[member_start[charged]]), kind="stable")
-    ]
+    lives = population.neighbourhoods(members[member_start[charged]])
+    in_turn = charged[order_by(lives)]
     parts = np.array_split(in_turn, _PARTS * threads())
     # The worst pair is mostly that of somebody who was in nearly every release: such people come
     # first. Once a bad pair is known, few others have to be followed.
@@ -191,20 +197,6 @@ def _sketches(history: History, survived: NDArray[np.float64]) -> NDArray[np.uin
             slices(groups),
         )
     return sketches
-
-
-def _neighbourhoods(population: Population, people: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """A number for each of these people that is close to that of people with similar codes: the
-    leading bits of the codes in turn (Morton's order)."""
-    number = np.zeros(len(people), dtype=np.int64)
-    shares = [
-        codes[people] / max(domain.size, 1)
-        for codes, domain in zip(population.codes, population.domains, strict=True)
-    ]
-    for bit in range(1, 1 + min(6, 62 // max(len(shares), 1))):
-        for share in shares:
-            number = number << 1 | (share * 2**bit).astype(np.int64) & 1
-    return number
 
 
 @dataclass(frozen=True)
