@@ -14,12 +14,12 @@ from serigraph.compiled import inner, kernel
 # thousands of releases.
 MARGIN = 1e-9
 
-WORDS, WIDTH = 4, 64  # of the bits in a sketch
-UNITS = 2.0**40
+WORDS, WIDTH = 4, 52  # of the bits for values in a sketch; a loss takes the others of each word
+LARGEST = 2.0 ** (64 - WIDTH) - 1.0  # loss that there is room for
 SMALLEST = 1e-300  # survival that is told from none: below, processors become slow
 TOGETHER = 16  # people whose past groups are looked for at the same time
-BEYOND = 1000.0  # a loss that nothing survives; a few thousand of them still fit a word
 _BIT = np.uint64(1)
+_TOP = np.uint64(63)  # the leading bit
 
 
 @kernel
@@ -91,10 +91,11 @@ def compose(
 
 
 @kernel
-def sketch_groups(start, exposure, exposure_value, exposure_survival, begin, end, sketches):
+def sketch_groups(start, exposure, exposure_value, exposure_survival, units, begin, end, sketches):
     """Write a sketch of each past group from ``begin`` to ``end``: a bit for each value that it
-    held (values may share one), and the largest loss that it can have brought anybody, rounded up.
-    A loss is the logarithm of a survival, in units of ``1 / UNITS``."""
+    held (values may share one), and in the leading bits of every word the largest loss that the
+    group can have brought anybody, rounded up. A loss is the logarithm of a survival, in so many
+    ``units``; where there is no room for it, it is as large as any budget."""
     for g in range(begin, end):
         least = 1.0
         for e in range(np.uint64(start[g]), np.uint64(start[g + 1])):
@@ -102,7 +103,10 @@ def sketch_groups(start, exposure, exposure_value, exposure_survival, begin, end
             v = np.uint32(exposure_value[each])
             sketches[g, v // WIDTH % WORDS] |= _BIT << np.uint64(v % WIDTH)
             least = min(least, exposure_survival[each])
-        sketches[g, WORDS] = np.uint64(np.ceil(UNITS * min(-np.log(least), BEYOND))) + _BIT
+        # A millionth is far above the error of a logarithm.
+        loss = np.uint64(min(np.ceil(units * -np.log(least) + 1e-6), LARGEST))
+        for w in range(WORDS):
+            sketches[g, w] |= loss << np.uint64(WIDTH)
 
 
 @inner
@@ -120,8 +124,8 @@ def read_sketches(past, people, number, sketches, mine):
         for j in range(past.shape[1]):
             # Written for every release, and kept for some: which ones they are cannot be foretold.
             was = past[people[k], j]
-            for w in range(WORDS + 1):
-                mine[k * (WORDS + 1) + w, kept] = sketches[max(was, 0), w]
+            for w in range(WORDS):
+                mine[k * WORDS + w, kept] = sketches[max(was, 0), w]
             kept += was >= 0
 
 
@@ -129,13 +133,13 @@ def read_sketches(past, people, number, sketches, mine):
 def is_within(mine, k, groups, values, begin, end, budget):
     """Whether no past loss of the person whose sketches are the ``k``-th in ``mine``, those of so
     many past groups, can reach ``budget`` for any of the values of a group."""
-    first = k * (WORDS + 1)
     for e in range(begin, end):
         v = np.uint32(values[e])
-        word, bit = first + v // WIDTH % WORDS, np.uint64(v % WIDTH)
+        word, to_the_top = k * WORDS + v // WIDTH % WORDS, _TOP - np.uint64(v % WIDTH)
         loss = np.uint64(0)
         for j in range(groups):
-            loss += mine[first + WORDS, j] * (mine[word, j] >> bit & _BIT)
+            was_held = mine[word, j] << to_the_top >> _TOP
+            loss += (mine[word, j] >> np.uint64(WIDTH)) & (np.uint64(0) - was_held)
         if loss >= budget:
             return False
     return True
@@ -155,6 +159,7 @@ def survey_members(
     exposure_value,
     exposure_survival,
     sketches,
+    units,
     least_survival,
     threshold,
     past_groups,
@@ -181,7 +186,7 @@ def survey_members(
     # takes far longer than a multiplication, unless it is one of a number that has become so small
     # that processors are slow with it.
     survival = np.ones(len(threshold))
-    mine = np.empty((TOGETHER * (WORDS + 1), past.shape[1] + 1), dtype=np.uint64)
+    mine = np.empty((TOGETHER * WORDS, past.shape[1] + 1), dtype=np.uint64)
     people = np.empty(TOGETHER, dtype=np.int64)
     close_person = [np.int64(0) for _ in range(0)]
     close_group = [np.int64(0) for _ in range(0)]
@@ -220,9 +225,8 @@ def survey_members(
             for k in range(number):
                 person = people[k]
                 bound = min(largest, least_threshold - MARGIN)
-                # Two units are far above the error of a logarithm. Whoever was in no past group has
-                # none left, if it comes here.
-                budget = UNITS * np.log(worst_now / (1.0 - bound)) - 2.0
+                # Rounded down. Whoever was in no past group has none left, if it comes here.
+                budget = min(units * np.log(worst_now / (1.0 - bound)) - 1e-6, LARGEST)
                 if budget > 0.0 and is_within(
                     mine, k, past_groups[person], value, begin, end, np.uint64(budget)
                 ):

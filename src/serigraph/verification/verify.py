@@ -117,6 +117,9 @@ def _survey(
     survived = 1.0 - history.count / history.size
     least = np.ones(len(population.protected))
     np.minimum.at(least, history.value, survived)
+    threshold = np.array([float(value.threshold) for value in population.protected])
+    # So that the largest loss that anybody can bear is as large as there is room for.
+    units = kernels.LARGEST / -np.log(max(1.0 - threshold.max(initial=0.5), kernels.MARGIN))
     past_groups = _past_groups(history)
     member_start, members = composition.member_start, composition.members
     arguments = (
@@ -131,9 +134,10 @@ def _survey(
         history.exposure,
         history.value,
         survived,
-        _sketches(history, survived),
+        _sketches(history, survived, units),
+        units,
         least,
-        np.array([float(value.threshold) for value in population.protected]),
+        threshold,
         past_groups,
     )
     # People alike were together in the past too: one after another, they find its groups in the
@@ -179,10 +183,10 @@ def _past_groups(history: History) -> NDArray[np.uint16]:
     return number
 
 
-def _sketches(history: History, survived: NDArray[np.float64]) -> NDArray[np.uint64]:
+def _sketches(history: History, survived: NDArray[np.float64], units: float) -> NDArray[np.uint64]:
     """What the kernel reads of past groups before it reads all that they held."""
     groups = len(history.start) - 1
-    sketches = np.zeros((groups, kernels.WORDS + 1), dtype=np.uint64)
+    sketches = np.zeros((groups, kernels.WORDS), dtype=np.uint64)
     if groups:
         side_by_side(
             lambda part: kernels.sketch_groups(
@@ -190,6 +194,7 @@ def _sketches(history: History, survived: NDArray[np.float64]) -> NDArray[np.uin
                 history.exposure,
                 history.value,
                 survived,
+                units,
                 part.start,
                 part.stop,
                 sketches,
