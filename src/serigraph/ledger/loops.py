@@ -73,8 +73,8 @@ def renumber(
 def find_neighbourhoods(
     person: NDArray[np.uint32],
     group: NDArray[np.uint32],
-    lives: NDArray[np.uint32],
-    near: NDArray[np.uint32],
+    lives: NDArray[np.uint16],
+    near: NDArray[np.uint16],
 ) -> None:
     """See ``kernels.find_neighbourhoods``."""
     np.maximum.at(near, group, lives[person])

@@ -29,7 +29,7 @@ from serigraph.ledger.parts import (
     read_values,
 )
 from serigraph.ledger.release import PastExposure, ReleaseRecord
-from serigraph.population import Different, Exposures, History, order_by, ranked
+from serigraph.population import Different, Exposures, History, ranked
 from serigraph.progress import Progress, first_half, second_half, silently
 from serigraph.threads import TOGETHER, side_by_side, slices
 
@@ -41,7 +41,7 @@ def recall_history(
     releases: tuple[ReleaseRecord, ...],
     ids: pl.Series,
     protected: Sequence[str],
-    near: NDArray[np.uint32] | None = None,
+    near: NDArray[np.uint16] | None = None,
     progress: Progress = silently,
 ) -> tuple[Numbered, History]:
     """The numbers that people have in the ledger, and their history for the values named in
@@ -84,16 +84,19 @@ def recall_history(
     number = np.split(together.number, list(accumulate(len(each.exposures) for each in held))[:-1])
     entries = [0, *accumulate(len(each.key) for each in held)]
     exposure = numbers if entries[-1] == len(numbers) else np.empty(entries[-1], dtype=np.int32)
+    start = np.zeros(first[-1] + 1, dtype=np.int64)
     side_by_side(
-        lambda j: held[j].write_numbers(number[j], order[j], exposure[entries[j] : entries[j + 1]]),
+        lambda j: held[j].write_numbers(
+            number[j],
+            order[j],
+            start[1 + first[j] : 1 + first[j + 1]],
+            exposure[entries[j] : entries[j + 1]],
+        ),
         range(len(releases)),
     )
     history = History(
         groups=tiles.by_person(),
-        start=np.cumsum(
-            np.concatenate([[0], *(held[j].lengths[order[j]] for j in range(len(held)))]),
-            dtype=np.int64,
-        ),
+        start=np.cumsum(start, out=start),
         exposure=exposure,
         value=together.value,
         count=together.count,
@@ -174,15 +177,20 @@ class _Held:
         )
 
     def write_numbers(
-        self, number: NDArray[np.int32], order: NDArray[np.intp], exposure: NDArray[np.int32]
+        self,
+        number: NDArray[np.int32],
+        order: NDArray[np.intp],
+        lengths: NDArray[np.int64],
+        exposure: NDArray[np.int32],
     ) -> None:
-        """Write what each group held, in this order of the groups, with the ``number`` that each
-        exposure has among all."""
+        """Write how much each group held, in this order of the groups, and what it was, with the
+        ``number`` that each exposure has among all."""
         number_of = np.empty(self.keys, dtype=np.int32)
         number_of[self.exposure_key] = number
         start = np.cumsum(self.lengths) - self.lengths
         key = self.key.copy()  # may lie where it is written to
-        fastest().renumber(key, start[order], self.lengths[order], number_of, exposure)
+        lengths[:] = self.lengths[order]
+        fastest().renumber(key, start[order], lengths, number_of, exposure)
 
 
 @dataclass(frozen=True)
@@ -228,7 +236,7 @@ def _place_groups(
     held: _Held,
     first: int,
     place: NDArray[Any],
-    lives: NDArray[np.uint32],
+    lives: NDArray[np.uint16],
     groups: NDArray[np.int32],
 ) -> NDArray[np.intp]:
     """Write the group of everybody that is asked for; those of the release count from ``first``.
@@ -237,10 +245,10 @@ def _place_groups(
     members = list(read_members(read_files(layout, release, MEMBERS)))
     order = np.arange(len(held.group))
     if len(lives):
-        near = np.zeros(release.groups, dtype=np.uint32)
+        near = np.zeros(release.groups, dtype=np.uint16)
         for person, group in members:
             loop.find_neighbourhoods(person, group, lives, near)
-        order = order_by(near[held.group])
+        order = np.argsort(near[held.group], kind="stable")
     number = np.zeros(release.groups, dtype=np.int32)
     number[held.group[order]] = np.arange(first + 1, first + 1 + len(order), dtype=np.int32)
     for person, group in members:
@@ -306,13 +314,13 @@ def _number(layout: Layout, releases: tuple[ReleaseRecord, ...], person: str | i
 
 
 def _places(
-    asked: Numbered, tiles: _Tiles, near: NDArray[np.uint32] | None
-) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+    asked: Numbered, tiles: _Tiles, near: NDArray[np.uint16] | None
+) -> tuple[NDArray[Any], NDArray[np.uint16]]:
     """For each number of the ledger the place of the person in the tiles, and the neighbourhood, if
     these are known."""
     kind = np.int32 if tiles.groups.size < 2**31 else np.int64
     place: NDArray[Any] = np.empty(asked.people, dtype=kind)
-    lives = np.zeros(0 if near is None else asked.people, dtype=np.uint32)
+    lives = np.zeros(0 if near is None else asked.people, dtype=np.uint16)
     nobody = tiles.places(np.array([tiles.people]))[0]
     side_by_side(lambda part: place[part].fill(nobody), slices(len(place)))
 

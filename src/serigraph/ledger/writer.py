@@ -108,7 +108,7 @@ class Writer:
         self,
         ids: pl.Series,
         protected: Sequence[str],
-        near: NDArray[np.uint32] | None = None,
+        near: NDArray[np.uint16] | None = None,
         progress: Progress = silently,
     ) -> History:
         """What the ledger knows of everybody that the release may have; see ``Series.history``.

@@ -13,7 +13,7 @@ from serigraph.errors import ImpossibleState
 from serigraph.population.domain import Domain
 from serigraph.threads import TOGETHER, side_by_side, slices
 
-_BITS = 32  # of the number of a neighbourhood
+_BITS = 16  # of the number of a neighbourhood
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class CodedValues:
         kind = flat.dtype if isinstance(flat.dtype, pl.Enum) else pl.Enum(flat.unique().sort())
         return CodedValues(
             person=person,
-            code=flat.cast(kind).to_physical().to_numpy().astype(np.uint32),
+            code=flat.cast(kind).to_physical().to_numpy().astype(np.uint16),
             names=kind.categories,
         )
 
@@ -96,7 +96,7 @@ class Population:
         held = self.values.filter(self.values.list.len() > 0).explode()
         return held.unique().cast(pl.String).sort()
 
-    def neighbourhoods(self, people: NDArray[np.integer] | None = None) -> NDArray[np.uint32]:
+    def neighbourhoods(self, people: NDArray[np.integer] | None = None) -> NDArray[np.uint16]:
         """A number for each person, or for each of these, that is close to those of people with
         similar codes: the leading bits of the codes in turn (Morton's order)."""
         columns = min(len(self.domains), _BITS)
@@ -104,12 +104,12 @@ class Population:
         tables = []
         for column, domain in enumerate(self.domains[:columns]):
             leading = np.arange(domain.size) * 2**bits // max(domain.size, 1)
-            table = np.zeros(domain.size, dtype=np.uint32)
+            table = np.zeros(domain.size, dtype=np.uint16)
             for bit in range(bits):
                 place = _BITS - 1 - bit * columns - column
-                table |= ((leading >> (bits - 1 - bit) & 1) << place).astype(np.uint32)
+                table |= ((leading >> (bits - 1 - bit) & 1) << place).astype(np.uint16)
             tables.append(table)
-        number = np.zeros(self.size if people is None else len(people), dtype=np.uint32)
+        number = np.zeros(self.size if people is None else len(people), dtype=np.uint16)
 
         def write(part: slice) -> None:
             for table, codes in zip(tables, self.codes, strict=False):

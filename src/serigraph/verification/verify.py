@@ -16,14 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
-from serigraph.population import (
-    History,
-    Population,
-    Proof,
-    occurrences,
-    occurring,
-    order_by,
-)
+from serigraph.population import History, Population, Proof, occurrences, occurring
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.ratios import minimum_ratio, smallest_size
 from serigraph.progress import Report
@@ -144,7 +137,7 @@ def _survey(
     # processor's cache.
     charged = np.flatnonzero(np.diff(member_start))
     lives = population.neighbourhoods(members[member_start[charged]])
-    in_turn = charged[order_by(lives)]
+    in_turn = charged[np.argsort(lives, kind="stable")]
     parts = np.array_split(in_turn, _PARTS * threads())
     # The worst pair is mostly that of somebody who was in nearly every release: such people come
     # first. Once a bad pair is known, few others have to be followed.
