@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +24,7 @@ from population.models import (
 )
 from population.settings import unhurried
 from serigraph.errors import ImpossibleState
-from serigraph.population import Population
+from serigraph.population import CodedValues, Population
 
 
 def assert_same(found: Population, expected: Population) -> None:
@@ -127,3 +128,9 @@ def test_neighbourhoods_take_the_bits_of_all_columns_in_turn(
     assert population.neighbourhoods().tolist() == expected
     some = np.array(data.draw(st.lists(st.sampled_from(range(len(people))))), dtype=np.int64)
     assert population.neighbourhoods(some).tolist() == [expected[i] for i in some]
+
+
+def test_values_have_codes_however_many_there_are() -> None:
+    names = [f"{number:06}" for number in range(70_000)]
+    values = CodedValues.of(pl.Series([[name] for name in reversed(names)]))
+    assert values.names.gather(values.code).to_list() == names[::-1]

@@ -52,7 +52,7 @@ class CodedValues:
         kind = flat.dtype if isinstance(flat.dtype, pl.Enum) else pl.Enum(flat.unique().sort())
         return CodedValues(
             person=person,
-            code=flat.cast(kind).to_physical().to_numpy().astype(np.uint16),
+            code=flat.cast(kind).to_physical().to_numpy().astype(np.uint32),
             names=kind.categories,
         )
 

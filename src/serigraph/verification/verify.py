@@ -112,7 +112,9 @@ def _survey(
     np.minimum.at(least, history.value, survived)
     threshold = np.array([float(value.threshold) for value in population.protected])
     # So that the largest loss that anybody can bear is as large as there is room for.
-    units = kernels.LARGEST / -np.log(max(1.0 - threshold.max(initial=0.5), kernels.MARGIN))
+    units = kernels.LARGEST / -np.log(
+        max(1.0 - threshold.max(initial=kernels.MARGIN), kernels.MARGIN)
+    )
     past_groups = _past_groups(history)
     member_start, members = composition.member_start, composition.members
     arguments = (
