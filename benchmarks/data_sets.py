@@ -46,7 +46,7 @@ class DataSet:
                 protected=tuple(population.protected[value] for value in used.tolist()),
                 held_start=np.concatenate([[0], np.cumsum(lengths * present)]).astype(np.int64),
                 held=held.astype(np.int32),
-                values=pl.select(pl.when(pl.Series(present)).then(population.values)).to_series(),
+                values=population.values.filter(pl.Series(present)),
             ),
         )
 

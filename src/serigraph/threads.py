@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 import numpy as np
@@ -17,6 +17,8 @@ _Result = TypeVar("_Result")
 _Number = TypeVar("_Number", bound=np.generic)
 
 TOGETHER = 1 << 16  # numbers that stay in a processor's cache, with what NumPy makes of them
+
+_NOTICED = 0.1  # seconds until an interrupt is
 
 
 def threads() -> int:
@@ -36,6 +38,14 @@ def side_by_side(
             results.append(result)
             report(len(results), len(todo))
     return results
+
+
+def awaited(future: Future[_Result]) -> _Result:
+    """Its result, however long that takes. Since Polars was imported, a signal does not end a wait:
+    only one that ends by itself now and then can be interrupted."""
+    while not future.done():
+        wait([future], timeout=_NOTICED)
+    return future.result()
 
 
 def taken(

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,13 @@ import numpy as np
 import pytest
 
 from grouping.releases import generated, plan
-from serigraph.engines import make_release
-from serigraph.engines.compiling import compile_ahead, compile_first, compile_last
+from serigraph.engines import compiling, make_release
+from serigraph.engines.compiling import (
+    compile_ahead,
+    compile_first,
+    compile_last,
+    load_kernels,
+)
 from serigraph.engines.plan import Form
 from serigraph.grouping import kernels as grouping
 from serigraph.population import History
@@ -63,6 +69,24 @@ def test_a_second_process_begins_where_nothing_is_compiled(
         process.wait()
     assert any(tmp_path.rglob("*.nbi"))
     assert compile_ahead() is None
+
+
+def test_what_is_not_compiled_is_not_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever waits for the other process must not compile the same meanwhile."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    loaded: list[str] = []
+    for name in ("compile_first", "compile_last"):
+        monkeypatch.setattr(compiling, name, partial(loaded.append, name))
+    load_kernels.cache_clear()
+    load_kernels()
+    assert loaded == []
+    (tmp_path / "kernel.nbi").touch()
+    load_kernels.cache_clear()
+    load_kernels()
+    load_kernels()
+    assert loaded == ["compile_first", "compile_last"]
 
 
 def test_what_the_processes_share_is_compiled_by_one_of_them(tmp_path: Path) -> None:

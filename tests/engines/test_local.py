@@ -102,11 +102,11 @@ def test_whatever_is_made_is_within_the_guarantee(
     # The people as they are after suppression, those known to be absent aside.
     place = {f"p{number:03}": number for number in range(len(people))}
     places = [place[each] for each in release.population.ids]
+    records = release.population.records().tolist()
+    values = dict(zip(records, release.population.values.to_list(), strict=True))
     shown = [
-        Person(people[number].cells, bool(present), frozenset(values or ()))
-        for number, present, values in zip(
-            places, release.population.present, release.population.values.to_list(), strict=True
-        )
+        Person(people[number].cells, entry in values, frozenset(values.get(entry, ())))
+        for entry, number in enumerate(places)
     ]
     number_of = dict(zip(proof.ids, proof.group.tolist(), strict=True))
     unpublished = len(proof.size)

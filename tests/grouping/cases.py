@@ -97,7 +97,12 @@ def case(
         held_start=np.cumsum([0, *(len(each) for each in held)]).astype(np.int64),
         held=np.array([value for each in held for value in each], dtype=np.int32),
         values=pl.Series(
-            [[protected[value].name for value in each] for each in held], dtype=pl.List(pl.String)
+            [
+                [protected[value].name for value in sorted(person.held)]
+                for person in people
+                if person.counts_in_size
+            ],
+            dtype=pl.List(pl.String),
         ),
         digest="",
     )

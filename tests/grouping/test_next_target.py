@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from grouping.cases import case, number_line
 from grouping.naive import Person
 from serigraph.grouping import kernels
-from serigraph.grouping.problem import facts
+from serigraph.grouping.problem import facts, narrowed
 from serigraph.privacy import ConstantRatio, Strategy
 from serigraph.records import Exposure
 from theorems.strategies import publishing_strategies, unspent_histories
@@ -30,7 +30,9 @@ def test_next_target_is_the_ratio_of_the_strategy(
     problem = case(
         [Person((0,), frozenset({0, 1, 2}))], [number_line(2)], [strategy] * 3, [threshold] * 3
     )
-    f = facts(problem.population, problem.history, problem.demand, problem.weight, problem.key)
+    f = narrowed(
+        facts(problem.population, problem.history, problem.demand, problem.weight, problem.key)
+    )
     kept = math.prod(1 - each.count / each.size for each in exposures)
     expected = strategy.ratio(threshold, len(exposures), survival)
     # Where hardly any budget is left, it has few digits left as well.
@@ -43,6 +45,8 @@ def test_next_target_is_the_ratio_of_the_strategy(
 def test_a_used_up_budget_asks_for_more_than_any_group() -> None:
     half = Fraction(1, 2)
     problem = case([Person((0,), frozenset({0}))], [number_line(2)], [ConstantRatio(2)], [half])
-    f = facts(problem.population, problem.history, problem.demand, problem.weight, problem.key)
+    f = narrowed(
+        facts(problem.population, problem.history, problem.demand, problem.weight, problem.key)
+    )
     assert plain(f.rules, 0, 1, 0.5) == math.inf
     assert plain(f.rules, 0, 1, 0.0) == math.inf

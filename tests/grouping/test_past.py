@@ -15,7 +15,7 @@ from grouping.naive import PastGroup, Person, is_bearable, links_and_survival
 from population.settings import unhurried
 from serigraph.grouping import kernels
 from serigraph.grouping.kernels import Facts
-from serigraph.grouping.problem import facts, scratch
+from serigraph.grouping.problem import facts, narrowed, scratch
 from serigraph.privacy import ConstantRatio
 
 
@@ -36,7 +36,9 @@ def allowed_by(f, s, people, size, cap):  # type: ignore[no-untyped-def]
 
 
 def facts_of(problem: Case) -> Facts:
-    return facts(problem.population, problem.history, problem.demand, problem.weight, problem.key)
+    return narrowed(
+        facts(problem.population, problem.history, problem.demand, problem.weight, problem.key)
+    )
 
 
 @unhurried

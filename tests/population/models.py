@@ -73,7 +73,7 @@ def population_of(
         held_start=np.cumsum([0, *map(len, held)]).astype(np.int64),
         held=np.array([index for each in held for index in each], dtype=np.int32),
         values=pl.Series(
-            [sorted(person.values) if person.present else None for person in people],
+            [sorted(person.values) for person in people if person.present],
             dtype=pl.List(pl.String),
         ),
         digest="",

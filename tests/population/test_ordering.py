@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serigraph.population import order_by, order_by_keys, ranked
+from serigraph.population import order_by, order_by_keys, ranked, starts_of
+from serigraph.threads import TOGETHER
 
 
 @given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 3)))
@@ -49,3 +50,27 @@ def test_narrow_numbers_are_ranked_over_their_whole_range(
     different, rank = ranked(np.repeat(np.array([high, low, low + 3, high], dtype=kind), times))
     assert different.tolist() == [low, low + 3, high]
     assert rank.tolist() == np.repeat([2, 0, 1, 2], times).tolist()
+
+
+@given(st.lists(st.lists(st.integers(-3, 3) | st.integers(-(2**40), 2**40)), min_size=1))
+def test_numbers_in_pieces_have_the_ranks_that_they_have_together(pieces: list[list[int]]) -> None:
+    arrays = [np.array(piece, dtype=np.int64) for piece in pieces]
+    room = np.full(sum(map(len, pieces)), -1, dtype=np.int32)
+    different, rank = ranked(arrays, room)
+    expected, places = ranked(np.concatenate(arrays))
+    assert different.tolist() == expected.tolist()
+    assert room.tolist() == rank.tolist() == places.tolist()
+
+
+@given(st.lists(st.integers(0, 9)), st.integers(10, 12))
+def test_starts_are_where_a_search_finds_them(numbers: list[int], many: int) -> None:
+    ascending = np.array(sorted(numbers), dtype=np.int64)
+    expected = np.searchsorted(ascending, np.arange(many + 1))
+    assert starts_of(ascending, many).tolist() == expected.tolist()
+
+
+def test_starts_are_the_same_where_threads_share_the_work() -> None:
+    many = 5 * TOGETHER + 3
+    ascending = np.sort(np.random.default_rng(1).integers(0, many, 1000))
+    expected = np.searchsorted(ascending, np.arange(many + 1))
+    assert np.array_equal(starts_of(ascending, many), expected)

@@ -90,9 +90,14 @@ def command(*arguments: object) -> subprocess.Popen[str]:
     return _popen("-m", "serigraph", *arguments)
 
 
+def script(text: str, *arguments: object) -> subprocess.Popen[str]:
+    """Some lines of Python in a process of their own."""
+    return _popen("-c", text, *arguments)
+
+
 def held_up(folder: Path, *arguments: object) -> subprocess.Popen[str]:
     """The same, held up in the middle until the file ``go`` appears in the folder."""
-    process = _popen("-c", _HELD_UP, folder, *arguments)
+    process = script(_HELD_UP, folder, *arguments)
     wait_for(lambda: (folder / "ready").exists() or process.poll() is not None)
     assert process.poll() is None, process.communicate()
     return process

@@ -104,6 +104,61 @@ def test_a_real_process_interrupted_at_random(hospital: tuple[Path, Path], tmp_p
         check_recovered(copy, table, before)
 
 
+# Publishes, and says which threads had Numba's lock before all kernels were loaded. These are not
+# loaded before the table is prepared.
+_WHO_HAS_THE_LOCK = """
+import sys, threading
+from numba.core.compiler_lock import global_compiler_lock
+from serigraph.engines import compiling
+from serigraph.publishing import publication, publish
+lock, load, prepare = type(global_compiler_lock), compiling.load_kernels, publication.prepare
+acquire, had, is_prepared = lock.acquire, [], threading.Event()
+def noted(self):
+    if not is_prepared.is_set():
+        had.append(threading.current_thread() is threading.main_thread())
+    acquire(self)
+def load_late():
+    is_prepared.wait()
+    load()
+def prepared(*arguments):
+    result = prepare(*arguments)
+    is_prepared.set()
+    return result
+lock.acquire, compiling.load_kernels, publication.prepare = noted, load_late, prepared
+publish(sys.argv[1], sys.argv[2])
+print(len(had) > 0, any(had))
+"""
+
+
+def test_no_interrupt_can_leave_a_lock_closed_that_loading_waits_for(
+    hospital: tuple[Path, Path], tmp_path: Path
+) -> None:
+    template, table = hospital
+    path = shutil.copytree(template, tmp_path / "clinic")
+    process = dying.script(_WHO_HAS_THE_LOCK, table, path)
+    out, err = process.communicate(timeout=dying.PATIENCE)
+    assert (process.returncode, err) == (0, "")
+    assert out.split() == ["True", "False"]
+
+
+def test_interrupted_while_kernels_are_compiled(
+    hospital: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    template, table = hospital
+    path = shutil.copytree(template, tmp_path / "clinic")
+    before = digest_of_series(path)
+    cache = tmp_path / "cache"
+    with monkeypatch.context() as patched:
+        patched.setenv("NUMBA_CACHE_DIR", str(cache))
+        process = dying.command("publish", table, "--series", path)
+    dying.wait_for(lambda: any(cache.rglob("*.nbi")) or process.poll() is not None)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=dying.PATIENCE)
+    assert (process.returncode, out) == (130, "")
+    assert err.startswith("Interrupted: ")
+    assert digest_of_series(path) == before
+
+
 def test_interrupted_by_the_user(hospital: tuple[Path, Path], tmp_path: Path) -> None:
     template, table = hospital
     path = shutil.copytree(template, tmp_path / "clinic")

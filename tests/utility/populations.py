@@ -53,7 +53,9 @@ def population_of(
         protected=tuple(ProtectedValue(name, THRESHOLD) for name in names),
         held_start=np.concatenate([[0], np.cumsum([len(each) for each in held])]).astype(np.int64),
         held=np.array([v for each in held for v in each], dtype=np.int32),
-        values=pl.Series(sets, dtype=pl.List(pl.String)),
+        values=pl.Series([each or [] for each in sets], dtype=pl.List(pl.String)).filter(
+            pl.Series(present)
+        ),
         digest="",
     )
 
@@ -70,9 +72,8 @@ def records(population: Population) -> list[tuple[int, str]]:
     """All (person, value) pairs of present people."""
     return [
         (person, value)
-        for person, held in enumerate(population.values.to_list())
-        if population.present[person]
-        for value in held or ()
+        for person, held in zip(population.records().tolist(), population.values, strict=True)
+        for value in held
     ]
 
 
@@ -101,12 +102,7 @@ def estimate(
     """The answer to one query, group by group."""
     total = 0.0
     for people in shown_members(population, group).values():
-        here = sum(
-            value in wanted
-            for person in people
-            if population.present[person]
-            for value in population.values[person]
-        )
+        here = sum(value in wanted for person, value in records(population) if person in people)
         if form == "generalised":
             share = 1.0
             for column, (low, high) in ranges.items():
@@ -130,12 +126,7 @@ def divergence(population: Population, group: np.ndarray, form: str) -> float:
     total = sum(true.values())
     expected: Counter[tuple[tuple[int, ...], str]] = Counter()
     for people in shown_members(population, group).values():
-        held = Counter(
-            value
-            for person in people
-            if population.present[person]
-            for value in population.values[person]
-        )
+        held = Counter(value for person, value in records(population) if person in people)
         if form == "generalised":
             boxes = box(population, people)
             points = list(itertools.product(*(range(a, b + 1) for a, b in boxes)))

@@ -1,5 +1,9 @@
 """Kernels are compiled by the first release on a machine, in two processes: each begins with what
-the other will need last, and finds in the cache what the other has compiled by then."""
+the other will need last, and finds in the cache what the other has compiled by then.
+
+Whatever the processes do, Numba does it in a thread of its own. An interrupt strikes the main
+thread, wherever it is: inside Numba it would leave a lock closed, for which other threads wait.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,12 @@ import gc
 import os
 import subprocess
 import sys
+from concurrent.futures import Future
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
+from threading import Thread
 from typing import Any, cast
 
 import numpy as np
@@ -20,22 +27,44 @@ from numpy.typing import NDArray
 from serigraph.grouping import Demand, kernels, whole_box, whole_cell
 from serigraph.grouping.districts import fitting_leaves, leaves
 from serigraph.grouping.kernels import Facts, Scratch
-from serigraph.grouping.problem import facts, scratch
+from serigraph.grouping.problem import facts, narrowed, scratch
 from serigraph.population import Domain, History, Population, ProtectedValue
 from serigraph.privacy.targets import TargetRule
 from serigraph.progress import Progress, silently
 from serigraph.recoding import normalised_widths
+from serigraph.threads import awaited
 from serigraph.verification import Proposal, verify
 from serigraph.verification import kernels as verifying
 
 
-def compile_ahead(progress: Progress = silently) -> subprocess.Popen[bytes] | None:
+def ready_kernels(progress: Progress = silently) -> Future[None]:
+    """Begin to load the kernels, and say when they are there; the table can be read meanwhile. If
+    nothing is compiled yet, that comes first, and is waited for."""
+    ready: Future[None] = Future()
+
+    def make_ready() -> None:
+        try:
+            if compile_ahead() is None:
+                load_kernels()
+        except BaseException as error:
+            ready.set_exception(error)
+        else:
+            ready.set_result(None)
+
+    is_compiled = _is_compiled()
+    # Whoever interrupts the program does not wait until everything is compiled.
+    Thread(target=make_ready, daemon=True).start()
+    if not is_compiled:
+        progress("compiling")
+        awaited(ready)
+    return ready
+
+
+def compile_ahead() -> subprocess.Popen[bytes] | None:
     """If nothing is compiled yet, compile what a release needs first, and let another process
     begin with what it needs last."""
-    compiled = Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbi")
-    if os.cpu_count() == 1 or any(compiled):
+    if os.cpu_count() == 1 or _is_compiled():
         return None
-    progress("compiling")
     process = subprocess.Popen(
         [sys.executable, "-m", "serigraph.engines.compiling"],
         stdin=subprocess.DEVNULL,
@@ -50,6 +79,18 @@ def compile_ahead(progress: Progress = silently) -> subprocess.Popen[bytes] | No
         gc.freeze()
         gc.enable()
     return process
+
+
+@cache
+def load_kernels() -> None:
+    """Load what was compiled, once a process: Numba takes half a second for it."""
+    if _is_compiled():
+        compile_first()
+        compile_last()
+
+
+def _is_compiled() -> bool:
+    return any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbi"))
 
 
 @dataclass(frozen=True)
@@ -79,7 +120,7 @@ class _Two:
         weight, keys = np.ones(2, dtype=np.uint8), np.arange(2, dtype=np.uint64)
         return _Two(
             population,
-            facts(population, History.none(2), demand, weight, keys),
+            narrowed(facts(population, History.none(2), demand, weight, keys)),
             scratch(1),
             np.arange(2, dtype=np.uint32),
             whole_cell(2, whole_box(population.domains)),
@@ -91,9 +132,11 @@ def compile_first() -> None:
     late: the other process has compiled a good part of them by then."""
     two = _Two.people()
     f, s, order, cells = two.facts, two.scratch, two.order, two.cells
-    leaf = leaves(f.codes, cells)
+    codes = two.population.codes
+    leaf = leaves(codes, cells)
     start = np.zeros(1, dtype=np.int64)
-    kernels.arrange(leaf, 0, 2, start, f.codes, f.held[:0], order, f.codes.copy(), f.held.copy())
+    held = np.zeros(2, dtype=np.int32)
+    kernels.arrange(leaf, 0, 2, start, codes, held, order, f.codes.copy(), held.copy())
     kernels.merge_districts(f, s, order, cells, fitting_leaves(f, order, cells))
     kernels.cut_down(f, s, order, cells, True, False, 0, 1)
     _survey()
@@ -124,8 +167,9 @@ def _list_cuts(two: _Two) -> None:
     the cache if it is compiled for the very types of that call."""
     f, s, order, box = map(typeof, (two.facts, two.scratch, two.order, two.cells[0]))
     board_of, list_cuts = cast(Any, kernels.board_of), cast(Any, kernels.list_cuts)
-    board_of.compile((f, s, order, *[int64] * 4))
-    (board,) = (made.signature.return_type for made in board_of.overloads.values())
+    arguments = (f, s, order, *[int64] * 4)
+    board_of.compile(arguments)
+    board = board_of.overloads[arguments].signature.return_type
     list_cuts.compile((f, board, box, *[int64] * 5, *[boolean] * 4))
 
 

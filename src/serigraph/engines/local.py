@@ -47,7 +47,7 @@ def make_release(
     while True:
         # Where presence is known, whoever loses its record hides the others no more: a value that
         # fitted before may not fit any longer.
-        people = int(_weight(population, plan).sum())
+        people = len(population.values) if plan.is_presence_known else population.size
         person, value = overfull(population, base, people, randomness)
         if len(person) == 0:
             break

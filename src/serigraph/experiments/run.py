@@ -170,7 +170,7 @@ def _measured(setting: Setting, number: int, table: Population, made: _Release) 
     published, group = made.population, made.group
     sizes = group_sizes(published, group)
     row: Row = {
-        "records": int(table.values.list.len().fill_null(0).sum()),
+        "records": int(table.values.list.len().sum()),
         "people": int(table.present.sum()),
         "groups": sizes.groups,
         "mean_size": sizes.mean,

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.grouping import kernels
 from serigraph.grouping.kernels import Facts, Scratch
-from serigraph.grouping.problem import scratch
+from serigraph.grouping.problem import narrow_codes, narrowed, scratch
+from serigraph.population import starts_of
 from serigraph.progress import Report
 from serigraph.threads import TOGETHER, side_by_side, slices, taken, threads
 
@@ -36,13 +38,12 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     people = f.codes.shape[1]
     if people < 4 * DISTRICT:
         places = np.arange(people, dtype=np.uint32)
-        return Districts(f, places, whole, places.copy())
+        return Districts(narrowed(f), places, whole, places.copy())
     every = DISTRICT // SAMPLED
     cell = whole.copy()
     cell[0, kernels.END] = len(f.key[::every])
-    sample = f._replace(
-        codes=np.ascontiguousarray(f.codes[:, ::every]), key=f.key[::every].copy(), interleave=False
-    )
+    sample = f._replace(codes=f.codes[:, ::every], key=f.key[::every].copy(), interleave=False)
+    sample = narrowed(sample)
     sampled = np.arange(cell[0, kernels.END], dtype=np.uint32)
     s = scratch(len(f.base))
     tree = kernels.cut_down(sample, s, sampled, cell, simple, False, 0, SAMPLED)
@@ -78,7 +79,7 @@ def _numbered(room: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return room
 
 
-def leaves(codes: NDArray[np.int32], tree: NDArray[np.int64]) -> NDArray[np.uint32]:
+def leaves(codes: NDArray[np.integer], tree: NDArray[np.int64]) -> NDArray[np.uint32]:
     """The row of the leaf that each person lies in."""
     leaf = np.empty(codes.shape[1], dtype=np.uint32)
     side_by_side(
@@ -129,7 +130,10 @@ def _arranged(
     """The facts of the people in the order of their leaves, and who they are. For each part it is
     said where its people of each leaf start. Keys are as random as they are in any order."""
     order = np.empty(len(leaf), dtype=np.uint32)
-    codes, held = np.empty_like(f.codes), np.empty_like(f.held)
+    codes = np.empty(f.codes.shape, dtype=narrow_codes(f))
+    held_start = f.held_start
+    marks = f.held if f.holds_one else f.held_start[1:] > f.held_start[:-1]
+    held: NDArray[Any] = np.empty_like(marks)
     side_by_side(
         lambda j: kernels.arrange(
             leaf,
@@ -137,34 +141,19 @@ def _arranged(
             parts[j].stop,
             start[j],
             f.codes,
-            f.held if f.holds_one else f.held[:0],
+            marks,
             order,
             codes,
             held,
         ),
         range(len(parts)),
     )
-    held_start = f.held_start
     if not f.holds_one:
-        holds = f.held_start[1:] > f.held_start[:-1]
-        found = side_by_side(
-            lambda part: part.start + np.flatnonzero(holds[order[part]]),
-            slices(len(order), longest=TOGETHER),
-        )
-        places = np.concatenate(found)  # of a few people, or of all
+        places = np.flatnonzero(held)  # of a few people, or of all
         begin, end = f.held_start[order[places]], f.held_start[order[places] + 1]
-        ends = np.append(0, np.cumsum(end - begin))
-        held_start = np.empty(len(order) + 1, dtype=np.int64)
-
-        def write(part: slice) -> None:
-            """Whoever holds nothing starts where the one before ended."""
-            i, k = np.searchsorted(places, [part.start, part.stop])
-            lengths = np.diff(places[i:k], prepend=part.start - 1, append=part.stop - 1)
-            held_start[part] = np.repeat(ends[i : k + 1], lengths)
-
-        side_by_side(write, slices(len(held_start), longest=TOGETHER))
+        held_start = starts_of(np.repeat(places, end - begin), len(order))
         first = np.repeat(begin - held_start[places], end - begin)
-        taken(f.held, first + np.arange(len(held)), held)
+        held = taken(f.held, first + np.arange(len(f.held)))
     return (
         f._replace(
             codes=codes,

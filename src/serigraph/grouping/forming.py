@@ -9,6 +9,7 @@ the width of their boxes and by counts of values; who in a cell holds what plays
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from math import fsum
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from serigraph.grouping import kernels
 from serigraph.grouping.districts import PARTS, Districts, districts, in_threads
 from serigraph.grouping.kernels import Facts, Scratch
-from serigraph.grouping.problem import Demand, facts, scratch
+from serigraph.grouping.problem import Demand, facts, narrowed, scratch
 from serigraph.population import Domain, History, Population, order_by, ranked
 from serigraph.progress import Progress, Report, first_half, second_half, silently
 from serigraph.threads import side_by_side, slices, threads
@@ -79,7 +80,8 @@ def excess_pairs(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """The (person, value) pairs to be given up: everybody that holds, in some group, a value that
     some member of the group cannot bear."""
-    f = facts(population, history, demand, weight, np.zeros(population.size, dtype=np.uint64))
+    nobody_draws = np.zeros(population.size, dtype=np.uint64)
+    f = narrowed(facts(population, history, demand, weight, nobody_draws))
     order = order_by(group).astype(np.uint32)
     ends = np.cumsum(np.bincount(group))
     found = kernels.excesses(f, scratch(len(population.protected)), order, ends)
@@ -257,46 +259,42 @@ def _numbered(formed: _Formed, drawn: Districts, *, has_boxes: bool) -> Grouping
     )
     number = int(groups.sum())
     is_plain = np.repeat(groups == 0, cells[:, kernels.END] - cells[:, kernels.BEGIN])
-    plain = _plain_groups(formed.order, drawn, is_plain)
-    ends = number + np.cumsum([len(somebody) for _, _, somebody in plain])
-
-    def write(j: int) -> None:
-        people, rank, somebody = plain[j]
-        group[people] = rank + (ends[j] - len(somebody))
-
-    side_by_side(write, range(len(plain)))
-    is_point = np.arange(ends[-1]) >= number
+    places = _number_plain(formed.order, drawn, is_plain, number, group)
+    is_point = np.arange(number + len(places)) >= number
     if not has_boxes:
         nothing = np.empty((len(is_point), 0), dtype=np.int32)
         return Grouping(group, nothing, nothing, is_point, formed.has_failed)
-    points = [drawn.facts.codes[:, somebody].T for _, _, somebody in plain]
+    points = drawn.facts.codes[:, places].T
     low, high = np.split(dealt[:, kernels.BOX :], 2, axis=1)
     return Grouping(
         group,
-        np.concatenate([low, *points]).astype(np.int32),
-        np.concatenate([high, *points]).astype(np.int32),
+        np.concatenate([low, points]).astype(np.int32),
+        np.concatenate([high, points]).astype(np.int32),
         is_point,
         formed.has_failed,
     )
 
 
-_PlainGroups = tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint32]]
-
-
-def _plain_groups(
-    order: NDArray[np.uint32], drawn: Districts, is_plain: NDArray[np.bool_]
-) -> list[_PlainGroups]:
-    """Number the people that need no group by their quasi-identifiers, for some districts at a
-    time, since equal people are in the same district: the people, their numbers, and the place of
-    somebody of each number."""
-
+def _number_plain(
+    order: NDArray[np.uint32],
+    drawn: Districts,
+    is_plain: NDArray[np.bool_],
+    first: int,
+    group: NDArray[np.int64],
+) -> NDArray[np.uint32]:
+    """Number the people that need no group by their quasi-identifiers, from ``first`` on, for some
+    districts at a time, since equal people are in the same district. Returns the place of somebody
+    of each number."""
     f = drawn.facts
     sizes = np.diff(f.offset, append=len(f.position)).tolist()  # of the columns' domains
 
-    def number(districts: NDArray[np.int64]) -> _PlainGroups:
+    def number(
+        districts: NDArray[np.int64],
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint32]]:
+        """The people, their numbers among themselves, and the place of somebody of each."""
         here = slice(districts[0, kernels.BEGIN], districts[-1, kernels.END])
         places = order[here][is_plain[here]]
-        codes = np.empty(len(places), dtype=np.int32)
+        codes = np.empty(len(places), dtype=f.codes.dtype)
         together, different = np.zeros(len(places), dtype=np.int64), 1
         for column, size in zip(f.codes, sizes, strict=True):
             if different * size > MOST:
@@ -310,5 +308,12 @@ def _plain_groups(
         somebody[rank] = places
         return drawn.people[places], rank, somebody
 
-    parts = np.array_split(drawn.cells, min(PARTS * threads(), len(drawn.cells)))
-    return side_by_side(number, parts)
+    found = []
+    with ThreadPoolExecutor(threads()) as pool:
+        parts = np.array_split(drawn.cells, min(PARTS * threads(), len(drawn.cells)))
+        # Each part is written as soon as it is known where its numbers start, and forgotten.
+        for people, rank, somebody in pool.map(number, parts):
+            group[people] = rank + np.int64(first)
+            first += len(somebody)
+            found.append(somebody)
+    return np.concatenate(found)

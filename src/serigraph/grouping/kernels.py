@@ -54,7 +54,7 @@ SLACK = 1e-12  # targets that are whole numbers must not be missed for a roundin
 class Facts(NamedTuple):
     """What a kernel knows: quasi-identifiers, values held, history and targets."""
 
-    codes: NDArray[np.int32]  # [column, person]
+    codes: NDArray[np.integer]  # [column, person]
     position: NDArray[np.float64]  # all columns' codes behind each other
     divergence: NDArray[np.int32]  # likewise; entry i is the boundary behind code i
     offset: NDArray[np.int64]  # where each column starts in the two above
@@ -1323,8 +1323,8 @@ def find_leaves(codes, tree, begin, end, leaf):
 @kernel
 def arrange(leaf, begin, end, start, codes, held, people, arranged_codes, arranged_held):
     """Put people in the order of their leaves, those from ``begin`` to ``end``: the next one of a
-    leaf has the place ``start[leaf]``. Writes who is at each place, the codes, and the values held,
-    if everybody holds one.
+    leaf has the place ``start[leaf]``. Writes who is at each place, the codes, and the value held,
+    or whether any is.
 
     Column by column for so many at a time that those of a leaf share a line of the cache.
     """
@@ -1339,7 +1339,7 @@ def arrange(leaf, begin, end, start, codes, held, people, arranged_codes, arrang
         for e in range(codes.shape[0]):
             for i in range(first, last):
                 arranged_codes[e, place[i - first]] = codes[e, i]
-        for i in range(first, last if len(held) > 0 else first):
+        for i in range(first, last):
             arranged_held[place[i - first]] = held[i]
 
 

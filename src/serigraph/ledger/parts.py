@@ -84,7 +84,7 @@ def encode_parts(proof: Proof, number: NDArray[np.int64], people: int) -> Encode
         number = number.copy()
         number[is_new] = np.arange(people, people + newcomers)
     else:
-        number = np.arange(people, people + newcomers)
+        number = np.arange(people, people + newcomers, dtype=np.uint32)
 
     def members() -> bytes:
         if ascend(number):

@@ -132,11 +132,13 @@ def _records_moved(population: Population, source: NDArray[np.int64]) -> Populat
     lengths = np.diff(population.held_start)[source]
     begin = population.held_start[source]
     ends = np.cumsum(lengths)
+    present = population.present[source]
+    number = np.cumsum(population.present) - 1  # of each person's record
     within = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - lengths, lengths)
     return replace(
         population,
-        present=population.present[source],
+        present=present,
         held_start=np.concatenate([[0], ends]).astype(np.int64),
         held=population.held[np.repeat(begin, lengths) + within],
-        values=population.values.gather(pl.Series(source)),
+        values=population.values.gather(number[source[present]]),
     )

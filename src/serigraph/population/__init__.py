@@ -10,6 +10,7 @@ from serigraph.population.ordering import (
     order_by,
     order_by_keys,
     ranked,
+    starts_of,
 )
 from serigraph.population.people import CodedValues, Population, ProtectedValue
 from serigraph.population.proof import Proof
@@ -36,4 +37,5 @@ __all__ = [
     "order_by_keys",
     "ranked",
     "standing",
+    "starts_of",
 ]

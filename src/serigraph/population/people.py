@@ -61,9 +61,9 @@ class CodedValues:
 class Population:
     """One entry a person; everything is indexed by the person's place 0..N-1 in ``ids``.
 
-    ``values`` holds what is published of each present person (protected or not, an empty list
-    where a person has no value, null for absent people); ``held`` is the same restricted to what
-    is protected, as indices into ``protected``, classes included: person i holds
+    ``values`` alone has no entry for absent people: it holds what is published of those present
+    (protected or not, an empty list where a person has no value). ``held`` is the same restricted
+    to what is protected, as indices into ``protected``, classes included: person i holds
     ``held[held_start[i]:held_start[i+1]]``, without repetition.
     """
 
@@ -74,14 +74,15 @@ class Population:
     protected: tuple[ProtectedValue, ...]  # ascending by name; only what somebody holds
     held_start: NDArray[np.int64]
     held: NDArray[np.int32]
-    values: pl.Series  # List(String), or List(Enum) with ascending categories
+    values: pl.Series  # of people present: List(String), or List(Enum), its categories ascending
     digest: str  # of the table's content, independent of its file format and row order
     outside_registry: int = 0  # people of the table that the registry does not list
 
     def __post_init__(self) -> None:
         n = len(self.ids)
         if not (
-            len(self.present) == n == len(self.values) == len(self.held_start) - 1
+            len(self.present) == n == len(self.held_start) - 1
+            and len(self.values) == np.count_nonzero(self.present)
             and self.codes.shape == (len(self.domains), n)
             and (n == 0 or int(self.held_start[-1]) == len(self.held))
         ):
@@ -90,6 +91,12 @@ class Population:
     @property
     def size(self) -> int:
         return len(self.ids)
+
+    def records(self) -> NDArray[np.int64]:
+        """The places of the people present, ascending: whose values are there."""
+        if len(self.values) == self.size:
+            return np.arange(self.size)
+        return np.flatnonzero(self.present)
 
     def held_names(self) -> pl.Series:
         """The values, protected or not, that somebody holds, ascending, as text."""
@@ -129,7 +136,7 @@ class Population:
             codes=np.ascontiguousarray(self.codes[:, kept]),
             held_start=np.concatenate([[0], np.cumsum(lengths[kept])]).astype(np.int64),
             held=self.held[np.repeat(kept, lengths)],
-            values=self.values.gather(places),
+            values=self.values.filter(pl.Series(kept[self.records()])),
         )
 
     def without(self, person: NDArray[np.int64], value: NDArray[np.int32]) -> Population:
@@ -146,9 +153,11 @@ class Population:
         if not taken:
             return self
         places = np.array(sorted(taken), dtype=np.int64)
+        records = self.records()
+        entries = np.searchsorted(records, places)
         left = [
-            [each for each in self.values[place] if each not in taken[place]]
-            for place in places.tolist()
+            [each for each in held if each not in taken[place]]
+            for place, held in zip(places.tolist(), self.values.gather(entries), strict=True)
         ]
         present = self.present.copy()
         present[places] = [bool(each) for each in left]
@@ -158,13 +167,13 @@ class Population:
                 kept[entry] = not covers[int(self.held[entry])].isdisjoint(rest)
         holder = np.repeat(np.arange(self.size), np.diff(self.held_start))[kept]
         lengths = np.bincount(holder, minlength=self.size)
-        changed = pl.Series([rest if rest else None for rest in left], dtype=self.values.dtype)
-        source = np.arange(self.size)
-        source[places] = self.size + np.arange(len(places))
+        changed = pl.Series(left, dtype=self.values.dtype)
+        source = np.arange(len(records))
+        source[entries] = len(records) + np.arange(len(places))
         return replace(
             self,
             present=present,
             held_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
             held=self.held[kept],
-            values=pl.concat([self.values, changed]).gather(source),
+            values=pl.concat([self.values, changed]).gather(source[present[records]]),
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from serigraph.engines import Engine, make_release
-from serigraph.engines.compiling import compile_ahead
+from serigraph.engines.compiling import ready_kernels
 from serigraph.engines.spark.sources import is_spark_frame
 from serigraph.ledger import Series, storage_errors
 from serigraph.progress import Progress, silently
@@ -35,6 +35,7 @@ from serigraph.publishing.unpublished import (
 )
 from serigraph.randomness import Randomness, SystemRandomness
 from serigraph.tables import prepare, read_table
+from serigraph.threads import awaited
 
 
 def publish(
@@ -88,7 +89,7 @@ def publish(
             spark_settings=spark_settings or {},
             partition_people=partition_people,
         )
-    compile_ahead(progress)
+    kernels = ready_kernels(progress)
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     chance = randomness or SystemRandomness()
     with opened.writing(wait) as writer, ThreadPoolExecutor(1) as meanwhile:
@@ -102,6 +103,7 @@ def publish(
         )
         progress("preparing")
         prepared = prepare(rows, policy, everybody, known_choice(writer.releases), progress)
+        awaited(kernels)
         del rows, everybody  # a large part of the memory
         population = prepared.population
         writer.ensure_new(named, population.digest, population.ids)

@@ -10,7 +10,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.population import CodedValues, Population, occurring, order_by_keys
+from serigraph.population import (
+    CodedValues,
+    Population,
+    occurrences,
+    occurring,
+    order_by_keys,
+)
 from serigraph.randomness import Randomness, shuffled
 from serigraph.recoding.labels import region_labels, widened_to_nodes
 from serigraph.recoding.loss import Extents, extents
@@ -41,11 +47,9 @@ def generalised(
     value, a cell holds that value and not a set. The extents of the groups may be ``known``.
     """
     inner_low, inner_high = known or extents(population.codes, group, len(low))
-    if population.present.all():
-        rows = shuffled(population.size, randomness)
-    else:
-        people = np.flatnonzero(population.present)
-        rows = taken(people, shuffled(len(people), randomness))
+    records = rows = shuffled(len(population.values), randomness)
+    if len(rows) < population.size:
+        rows = taken(population.records(), records)
     of_rows = taken(group, rows)
     shown = np.flatnonzero(np.bincount(of_rows, minlength=len(low)))
     place = np.empty(len(low), dtype=np.uint32)
@@ -60,8 +64,8 @@ def generalised(
 
     def values() -> pl.Series:
         if not has_one_value:
-            return population.values.gather(rows).cast(pl.List(pl.String))
-        own = population.values.list.first().gather(rows)
+            return population.values.gather(records).cast(pl.List(pl.String))
+        own = population.values.list.first().gather(records)
         if isinstance(own.dtype, pl.Enum) and not own.null_count():
             return cells_at(own.dtype.categories, own.to_physical().to_numpy())
         return own.cast(pl.String)
@@ -108,47 +112,47 @@ def _members(
     randomness: Randomness,
 ) -> pl.DataFrame:
     """The quasi-identifiers of the members of groups in which somebody is present."""
-    present = population.present
-    if present.all():
-        people, shown = np.arange(len(group)), group
-    else:
-        is_shown = occurring(group, len(is_point), present)
-
-        def members(part: slice) -> NDArray[np.intp]:
-            is_member = is_shown[group[part]]
-            is_member &= present[part] | shows_absent
-            return np.asarray(part.start + np.flatnonzero(is_member))
-
-        people = np.concatenate(side_by_side(members, slices(len(group), longest=TOGETHER)))
-        shown = taken(group, people)
-    sizes = np.bincount(shown, minlength=len(is_point))
-    rows = _rows(people, shown, sizes, is_point, randomness)
+    present, groups = population.present, len(is_point)
+    everybody_is_there = len(population.values) == population.size
+    is_row = None if shows_absent or everybody_is_there else present
+    sizes = occurrences(group, groups, is_row)
+    if not everybody_is_there:
+        sizes[~occurring(group, groups, present)] = 0
+    rows = _rows(group, is_row, ~is_point & (sizes > 0), sizes, randomness)
 
     def cells(number: int) -> pl.Series:
         domain, codes = population.domains[number], population.codes[number]
         return cells_at(domain.values, taken(codes, rows)).alias(domain.name)
 
     columns = side_by_side(cells, range(len(population.domains)))
-    return pl.DataFrame([pl.Series(GROUP, np.repeat(np.arange(len(sizes)), sizes)), *columns])
+    return pl.DataFrame([pl.Series(GROUP, np.repeat(np.arange(groups), sizes)), *columns])
 
 
 def _rows(
-    people: NDArray[np.int64],
     group: NDArray[np.int64],
+    is_row: NDArray[np.bool_] | None,
+    is_mixed: NDArray[np.bool_],
     sizes: NDArray[np.int64],
-    is_point: NDArray[np.bool_],
     randomness: Randomness,
 ) -> NDArray[np.int64]:
-    """People in the order of their groups, which have these sizes, and at random within. Where they
-    are all alike, one of them stands for each: it is the same row, and found at once."""
-    apart = np.flatnonzero(~taken(is_point, group))
-    order = order_by_keys(randomness.keys(len(apart)), group[apart])
-    if len(apart) == len(people):
-        return taken(people, order)
+    """People in the order of their groups, which have so many rows, and at random within. In groups
+    that are not mixed all are alike, and one of them stands for each: it is the same row."""
+    if is_row is None and is_mixed.all():
+        return order_by_keys(randomness.keys(len(group)), group)
     somebody = np.zeros(len(sizes), dtype=np.int64)
-    somebody[group] = people
+
+    def mixed(part: slice) -> NDArray[np.int64]:
+        mine = group[part]
+        somebody[mine] = np.arange(part.start, part.stop)
+        is_found = is_mixed[mine]
+        if is_row is not None:
+            is_found &= is_row[part]
+        return np.asarray(part.start + np.flatnonzero(is_found))
+
+    people = np.concatenate(side_by_side(mixed, slices(len(group), longest=TOGETHER)))
+    order = order_by_keys(randomness.keys(len(people)), taken(group, people))
     rows = np.repeat(somebody, sizes)
-    rows[np.repeat(~is_point, sizes)] = people[apart[order]]
+    rows[np.repeat(is_mixed, sizes)] = people[order]
     return rows
 
 
@@ -158,7 +162,10 @@ def _held(population: Population, group: NDArray[np.int64]) -> pl.DataFrame:
     for_code = max(len(values.names) - 1, 0).bit_length()
     for_group = int(group.max()).bit_length()
     word = np.uint32 if for_code + for_group <= _HALF_A_WORD else np.uint64
-    together: NDArray[Any] = taken(group, values.person).astype(word)
+    people = values.person
+    if len(population.values) < population.size:
+        people = taken(population.records(), people)
+    together: NDArray[Any] = taken(group, people).astype(word)
     together <<= for_code
     together |= values.code
     together.sort()

@@ -21,6 +21,8 @@ def cells_at(values: pl.Series, codes: NDArray[np.integer]) -> pl.Series:
     >>> cells_at(pl.Series(["flu", "gout", "hiv"]), np.array([1, 0, 1])).dtype
     Enum(categories=['flu', 'gout'])
     """
+    if codes.dtype == np.int32:
+        codes = codes.view(np.uint32)  # none is negative
     numbers = pl.Series(codes.astype(np.uint32, copy=False))
     if values.dtype == pl.String and len(values) <= _FEW:
         occurs = np.zeros(len(values), dtype=np.bool_)

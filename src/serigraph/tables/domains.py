@@ -6,29 +6,40 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from serigraph.errors import ImpossibleState
 from serigraph.population import Domain, Kind, Taxonomy, ranked
 from serigraph.tables.cells import different, whole_where_possible
-from serigraph.threads import side_by_side, slices
+from serigraph.threads import TOGETHER, side_by_side, slices
 
 
 def coded(
-    column: pl.Series, kind: Kind, taxonomy: Taxonomy | None
+    column: pl.Series,
+    kind: Kind,
+    taxonomy: Taxonomy | None,
+    codes: NDArray[np.int32] | None = None,
 ) -> tuple[Domain, NDArray[np.int32]]:
-    """The domain of a column and the code of each of its cells.
+    """The domain of a column and the code of each of its cells, which is written to ``codes`` if
+    these are given.
 
     Numbers and dates are coded by size, categories by name, leaves of a taxonomy depth first and
     all of them, observed or not. Where a cell is missing, missing has the code 0.
     """
+    if codes is None:
+        codes = np.empty(len(column), dtype=np.int32)
     if kind == "numeric":
         column = whole_where_possible(column)
     if taxonomy is not None:
         known = pl.Series(column.name, taxonomy.leaves, dtype=pl.String)
-        codes = _places_of_texts(column, known)
+        if not _write_places(column, known, codes):
+            raise ImpossibleState(f"the taxonomy of {column.name!r} lacks a value of the column")
     elif column.dtype == pl.String:
-        known = different(column).sort()
-        codes = _places_of_texts(column, known)
+        # Where texts repeat, the first ones are mostly all that there are.
+        known = different(column.head(TOGETHER)).sort()
+        if not _write_places(column, known, codes):
+            known = different(column).sort()
+            _write_places(column, known, codes)
     else:
-        known, codes = _numbers(column)
+        known = _write_ranks(column, codes)
     if column.null_count():
         codes += 1
         codes[column.is_null().to_numpy()] = 0
@@ -36,25 +47,35 @@ def coded(
     return Domain(column.name, kind, known, taxonomy), codes
 
 
-def _places_of_texts(column: pl.Series, known: pl.Series) -> NDArray[np.int32]:
-    """The place of each cell among the known texts; anything where the cell is missing."""
-    kind, places = pl.Enum(known), np.empty(len(column), dtype=np.int32)
+def _write_places(column: pl.Series, known: pl.Series, places: NDArray[np.int32]) -> bool:
+    """The place of each cell among the known texts; anything where the cell is missing. Returns
+    whether all texts are known; if not, the work is left undone."""
+    kind, are_known = pl.Enum(known), True
 
     def write(part: slice) -> None:
-        places[part] = column[part].cast(kind).to_physical().fill_null(0).to_numpy()
+        nonlocal are_known
+        if not are_known:
+            return
+        cells = column[part]
+        place = cells.cast(kind, strict=False).to_physical()
+        if place.null_count() > cells.null_count():
+            are_known = False
+        places[part] = place.fill_null(0).to_numpy()
 
-    side_by_side(write, slices(len(column)))
-    return places
+    side_by_side(write, slices(len(column), longest=TOGETHER))
+    return are_known
 
 
-def _numbers(column: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:
-    """The different numbers or dates of a column, ascending, and the place of each cell among
-    them; anything where the cell is missing."""
+def _write_ranks(column: pl.Series, places: NDArray[np.int32]) -> pl.Series:
+    """The place of each cell among the different numbers or dates of a column, ascending, which are
+    returned; anything where the cell is missing."""
     lowest = column.min()
     if lowest is None:
-        return column.clear(), np.zeros(len(column), dtype=np.int32)
-    numbers, codes = ranked(column.fill_null(lowest).to_physical().to_numpy())
+        places[:] = 0
+        return column.clear()
+    physical = column.fill_null(lowest).to_physical()
+    numbers, _ = ranked([piece.to_numpy() for piece in physical.get_chunks()], places)
     known = pl.Series(column.name, numbers)
     if column.dtype.is_integer():
-        return known.cast(pl.Int64), codes
-    return known.cast(column.to_physical().dtype).cast(column.dtype), codes
+        return known.cast(pl.Int64)
+    return known.cast(column.to_physical().dtype).cast(column.dtype)

@@ -79,7 +79,7 @@ def prepare(
     read = _read(frames, policy)
     progress("preparing", 1, 4)
     # What becomes of the values is found out beside what becomes of the people.
-    with ThreadPoolExecutor(1) as beside:
+    with ThreadPoolExecutor(2) as beside:
         listing = None
         if registry is not None:
             columns = read.quasi_identifiers[_REGISTRY]
@@ -95,20 +95,27 @@ def prepare(
         def code(number: int) -> Domain:
             name, described = list(policy.quasi_identifiers.items())[number]
             column = everybody.columns[number].alias(name)
-            domain, codes[number] = coded(column, described.kind, read.taxonomies.get(name))
-            return domain
+            taxonomy = read.taxonomies.get(name)
+            return coded(column, described.kind, taxonomy, codes[number])[0]
 
         domains = side_by_side(code, range(len(codes)))
         progress("preparing", 3, 4)
-        of_table = {
-            domain.name: (
-                cell_hashes(domain.values),
-                column if size == len(place) else column[place],
-            )
-            for domain, column in zip(domains, codes, strict=True)
-        }
-        total = sum_of(record_hashes(people[ID], of_table, valued.result()[1]))
-        choice, held, shown = holding.result()
+        sets, values = valued.result()
+
+        def total() -> int:
+            of_table = {
+                domain.name: (
+                    cell_hashes(domain.values),
+                    column if size == len(place) else column[place],
+                )
+                for domain, column in zip(domains, codes, strict=True)
+            }
+            return sum_of(record_hashes(people[ID], of_table, values))
+
+        # Not in the main thread, which may be interrupted while another one loads kernels.
+        summed = beside.submit(total)
+        choice, held = holding.result()
+        digest = digest_of(policy.quasi_identifiers, people.height, summed.result())
     present = np.zeros(size, dtype=np.bool_)
     present[place] = True
     population = Population(
@@ -119,8 +126,8 @@ def prepare(
         protected=held.protected,
         held_start=held.start,
         held=held.held,
-        values=shown,
-        digest=digest_of(policy.quasi_identifiers, people.height, total),
+        values=sets,
+        digest=digest,
         outside_registry=everybody.outside,
     )
     held_now = frozenset(value.name for value in population.protected)
@@ -140,13 +147,13 @@ def _holding(
     everybody: _Everybody,
     policy: Policy,
     known_protected: ProtectedChoice | None,
-) -> tuple[ProtectedChoice, Holdings, pl.Series]:
-    """What is protected, who of everybody holds it, and the sets of everybody."""
-    sets, values = valued.result()
+) -> tuple[ProtectedChoice, Holdings]:
+    """What is protected, and who of everybody holds it."""
+    _, values = valued.result()
     size, place = len(everybody.ids), everybody.place
     choice = known_protected or choose(policy, holders_of(values))
     placed = values if size == len(place) else replace(values, person=place[values.person])
-    return choice, holdings(policy, choice, placed, size), _scattered(sets, place, size)
+    return choice, holdings(policy, choice, placed, size)
 
 
 def _read(frames: dict[str, pl.DataFrame], policy: Policy) -> _Read:
@@ -318,14 +325,6 @@ def _searched(listed: pl.Series, ids: pl.Series) -> NDArray[np.int64]:
 
     side_by_side(search, slices(len(some)))
     return found
-
-
-def _scattered(sets: pl.Series, place: NDArray[np.int64], size: int) -> pl.Series:
-    """The sets of the people at these places among so many; null for all others."""
-    if len(place) == size:
-        return sets
-    number = pl.repeat(None, size, dtype=pl.UInt32, eager=True)
-    return sets.gather(number.scatter(place, np.arange(len(place), dtype=np.uint32)))
 
 
 def _places(ids: pl.Series, people: pl.Series) -> pl.Series:

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.policy import Policy
-from serigraph.population import CodedValues, ProtectedValue
+from serigraph.population import CodedValues, ProtectedValue, starts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +136,7 @@ def holdings_under(protection: Protection, values: CodedValues, people: int) -> 
         ]
         pairs = np.concatenate([np.stack([held_by, held]), *extra], axis=1)
         held_by, held = np.unique(pairs, axis=1)
-    start = np.zeros(people + 1, dtype=np.int64)
-    np.cumsum(np.bincount(held_by, minlength=people), out=start[1:])
+    start = starts_of(held_by, people)
     return Holdings(protection.protected, start, held.astype(np.int32, copy=False))
 
 

@@ -80,7 +80,7 @@ def suppressed_share(raw: Population, published: Population) -> float:
 
 
 def _pairs(population: Population) -> int:
-    return int(population.values.list.len().fill_null(0).sum())
+    return int(population.values.list.len().sum())
 
 
 def _mean(sizes: NDArray[np.int64]) -> float:

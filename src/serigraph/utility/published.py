@@ -29,10 +29,10 @@ class Entries:
     @staticmethod
     def of(population: Population, names: pl.Series) -> Entries:
         """The pairs of all present people; values that are not among ``names`` are left out."""
-        values = population.values.cast(pl.List(pl.String)).to_frame("value")
+        values = population.values.cast(pl.List(pl.String))
         pairs = (
-            values.with_row_index("person")
-            .filter(pl.Series(population.present) & (pl.col("value").list.len() > 0))
+            pl.DataFrame({"person": population.records(), "value": values})
+            .filter(pl.col("value").list.len() > 0)
             .explode("value")
             .filter(pl.col("value").is_in(names.implode()))
         )

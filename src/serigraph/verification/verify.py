@@ -74,8 +74,11 @@ def verify(
     if shown < groups:
         is_member = group < shown
         ids, present = ids.filter(pl.Series(is_member)), present[is_member]
-        parts = slices(len(group), longest=TOGETHER)
-        group = np.concatenate([group[part][is_member[part]].astype(np.uint32) for part in parts])
+        found = side_by_side(
+            lambda part: group[part][is_member[part]].astype(np.uint32),
+            slices(len(group), longest=TOGETHER),
+        )
+        group = np.concatenate(found)
     smallest = int(composition.size.min(initial=minimum_size))
     if smallest < minimum_size:
         raise GuaranteeExceeded(
@@ -227,12 +230,14 @@ def _composition(
     people = occurrences(group, groups)[:shown]
     # Whoever is with nobody that holds a protected value, mostly nearly all, is exposed to nothing.
     is_charged = occurring(group, groups, holds)
-    charged = np.arange(len(group), dtype=np.uint32)
-    if not is_charged.all():
-        parts = side_by_side(
-            lambda part: charged[part][is_charged[group[part]]], slices(len(group))
+    if is_charged.all():
+        charged = np.arange(len(group), dtype=np.uint32)
+    else:
+        found = side_by_side(
+            lambda part: (part.start + np.flatnonzero(is_charged[group[part]])).astype(np.uint32),
+            slices(len(group), longest=TOGETHER),
         )
-        charged = np.concatenate(parts)
+        charged = np.concatenate(found)
     member_start = np.zeros(groups + 2, dtype=np.int64)
     members = np.empty(len(charged), dtype=np.uint32)
     start = np.zeros(groups + 1, dtype=np.int64)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from serigraph.grouping import Box, Demand, kernels, whole_box, whole_cell
 from serigraph.grouping.districts import leaves
-from serigraph.grouping.problem import facts, scratch
+from serigraph.grouping.problem import facts, narrowed, scratch
 from serigraph.population import Domain, History, Population
 from serigraph.randomness import Randomness
 
@@ -81,7 +81,7 @@ def grow(
     cell = whole_cell(people, whole_box(domains))
     size = max(2 * people // (3 * max(leaves, 1)), 1)
     order = np.arange(people, dtype=np.uint32)
-    f = _blind_facts(domains, sample, randomness)
+    f = narrowed(_blind_facts(domains, sample, randomness))
     if people == 0 or leaves <= 1:
         return Tree(cell, columns)
     tree = kernels.cut_down(f, scratch(0), order, cell, True, False, 0, size)
@@ -100,7 +100,7 @@ def _blind_facts(
         protected=(),
         held_start=np.zeros(people + 1, dtype=np.int64),
         held=np.empty(0, dtype=np.int32),
-        values=pl.Series([None] * people, dtype=pl.List(pl.String)),
+        values=pl.Series([[]] * people, dtype=pl.List(pl.String)),
         digest="",
     )
     return facts(

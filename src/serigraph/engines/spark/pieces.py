@@ -74,7 +74,7 @@ def population_of(
         protected=protected,
         held_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         held=held.to_numpy().astype(np.int32),
-        values=rows["values"],
+        values=rows["values"].filter(rows["present"]),
         digest="",
     )
 

@@ -123,7 +123,7 @@ class Suppress:
             )
             left = people.with_columns(
                 pl.Series("present", after.present),
-                after.values.alias("values"),
+                _sets_of_all(after).alias("values"),
                 _lists(after.held_start, after.held).alias("held"),
             ).drop("chosen")
             if self.drops_absent:
@@ -337,3 +337,10 @@ def _written(drafts: Path, own: str, kind: str, number: int, content: bytes, row
 def _lists(start: NDArray[np.int64], entries: NDArray[np.int32]) -> pl.Series:
     lists = pa.LargeListArray.from_arrays(pa.array(start), pa.array(entries.astype(np.int32)))
     return pl.Series(pl.from_arrow(lists))
+
+
+def _sets_of_all(population: Population) -> pl.Series:
+    """The values of everybody, null for whoever has no record."""
+    present = pl.Series(population.present)
+    number = pl.Series(np.cumsum(population.present) - 1)
+    return population.values.gather(number.set(~present, None))
