@@ -35,6 +35,7 @@ KERNELS: list[Any] = [
     grouping.merge_districts,
     grouping.cut_down,
     grouping.deal_cells,
+    grouping.number_alike,
     grouping.write_groups,
     recoding.extend,
     verification.compose,

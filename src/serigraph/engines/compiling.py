@@ -150,6 +150,7 @@ def compile_last() -> None:
     _list_cuts(two)
     kernels.deal_cells(f, s, order, cells, True, True, slot)
     kernels.write_groups(order, order, cells, group[:1], slot, group)
+    kernels.number_alike(f.codes, order, cells, group[:1], slot)
     box = np.array([[0]], dtype=np.int32), np.array([[1]], dtype=np.int32)
     verify(
         two.population,

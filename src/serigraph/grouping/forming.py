@@ -9,7 +9,6 @@ the width of their boxes and by counts of values; who in a cell holds what plays
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from math import fsum
@@ -22,12 +21,11 @@ from serigraph.grouping import kernels
 from serigraph.grouping.districts import PARTS, Districts, districts, in_threads
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import Demand, facts, narrowed, scratch
-from serigraph.population import Domain, History, Population, order_by, ranked
+from serigraph.population import Domain, History, Population, order_by
 from serigraph.progress import Progress, Report, first_half, second_half, silently
 from serigraph.threads import side_by_side, slices, threads
 
 Method = Literal["top-down", "bottom-up"]
-MOST = 2**62  # quasi-identifiers that one number can tell apart
 TRIED = 12  # cells that are cut in two ways, at the least, to tell which is better
 Box = tuple[Sequence[int], Sequence[int]]  # the lowest and the highest code of each column
 
@@ -249,17 +247,17 @@ def _numbered(formed: _Formed, drawn: Districts, *, has_boxes: bool) -> Grouping
     """Number groups through; whoever needs none is in one with those of equal codes."""
     cells = formed.cells[np.argsort(formed.cells[:, kernels.BEGIN])]
     groups = cells[:, kernels.GROUPS]
+    is_plain = groups == 0
+    dealt, number = cells[~is_plain], int(groups.sum())
+    first = np.cumsum(groups) - groups
+    places, first[is_plain] = _number_plain(formed, drawn, cells[is_plain], number)
     group = np.empty(len(drawn.people), dtype=np.int64)
-    dealt, first = cells[groups > 0], (np.cumsum(groups) - groups)[groups > 0]
     side_by_side(
         lambda part: kernels.write_groups(
-            formed.order, drawn.people, dealt[part], first[part], formed.slot, group
+            formed.order, drawn.people, cells[part], first[part], formed.slot, group
         ),
-        slices(len(dealt)),
+        slices(len(cells)),
     )
-    number = int(groups.sum())
-    is_plain = np.repeat(groups == 0, cells[:, kernels.END] - cells[:, kernels.BEGIN])
-    places = _number_plain(formed.order, drawn, is_plain, number, group)
     is_point = np.arange(number + len(places)) >= number
     if not has_boxes:
         nothing = np.empty((len(is_point), 0), dtype=np.int32)
@@ -276,44 +274,21 @@ def _numbered(formed: _Formed, drawn: Districts, *, has_boxes: bool) -> Grouping
 
 
 def _number_plain(
-    order: NDArray[np.uint32],
-    drawn: Districts,
-    is_plain: NDArray[np.bool_],
-    first: int,
-    group: NDArray[np.int64],
-) -> NDArray[np.uint32]:
-    """Number the people that need no group by their quasi-identifiers, from ``first`` on, for some
-    districts at a time, since equal people are in the same district. Returns the place of somebody
-    of each number."""
-    f = drawn.facts
-    sizes = np.diff(f.offset, append=len(f.position)).tolist()  # of the columns' domains
-
-    def number(
-        districts: NDArray[np.int64],
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint32]]:
-        """The people, their numbers among themselves, and the place of somebody of each."""
-        here = slice(districts[0, kernels.BEGIN], districts[-1, kernels.END])
-        places = order[here][is_plain[here]]
-        codes = np.empty(len(places), dtype=f.codes.dtype)
-        together, different = np.zeros(len(places), dtype=np.int64), 1
-        for column, size in zip(f.codes, sizes, strict=True):
-            if different * size > MOST:
-                known, rank = ranked(together)
-                together, different = rank.astype(np.int64), len(known)
-            together *= size
-            together += np.take(column, places, out=codes, mode="clip")
-            different *= size
-        known, rank = ranked(together)
-        somebody = np.empty(len(known), dtype=np.uint32)
-        somebody[rank] = places
-        return drawn.people[places], rank, somebody
-
-    found = []
-    with ThreadPoolExecutor(threads()) as pool:
-        parts = np.array_split(drawn.cells, min(PARTS * threads(), len(drawn.cells)))
-        # Each part is written as soon as it is known where its numbers start, and forgotten.
-        for people, rank, somebody in pool.map(number, parts):
-            group[people] = rank + np.int64(first)
-            first += len(somebody)
-            found.append(somebody)
-    return np.concatenate(found)
+    formed: _Formed, drawn: Districts, cells: NDArray[np.int64], number: int
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Number the people of plain cells by their quasi-identifiers, from ``number`` on. Returns the
+    place of somebody of each number, and the first number of each cell."""
+    begins = drawn.cells[:, kernels.BEGIN]
+    district = np.searchsorted(begins, cells[:, kernels.BEGIN], side="right")
+    # Districts are not parted: equal people are in the same one.
+    parts = np.array_split(np.arange(len(begins)) + 1, min(PARTS * threads(), len(begins)))
+    bounds = [np.searchsorted(district, part[0]) for part in parts] + [len(cells)]
+    found = side_by_side(
+        lambda here: kernels.number_alike(
+            drawn.facts.codes, formed.order, cells[here], district[here], formed.slot
+        ),
+        map(slice, bounds[:-1], bounds[1:]),
+    )
+    numbers = [len(somebody) for somebody in found]
+    first = number + np.cumsum(numbers) - numbers
+    return np.concatenate(found), np.repeat(first, np.diff(bounds))

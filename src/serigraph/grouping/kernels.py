@@ -48,6 +48,7 @@ CROWDED = 0.34  # part of a cell that its most frequent value needs: from there 
 FORESIGHT = 2.0  # how much wider a cut seems for all that the values on its sides need
 FAR_WORSE = 1e18
 SMALLEST = 1e-300  # survival that is told from none: below, processors become slow
+SCATTERING = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples lie far apart
 SLACK = 1e-12  # targets that are whole numbers must not be missed for a rounding error
 
 
@@ -1489,6 +1490,59 @@ def deal_cells(f, s, order, cells, simple, last_resort, slot):
         kept[top, STATE], kept[top, GROUPS] = state, groups
         top += 1
     return kept[:top]
+
+
+@kernel
+def number_alike(codes, order, cells, district, slot):
+    """Number the people of these cells by their codes, from 0 on, equal ones alike: in ``slot``, as
+    groups within a cell are. Returns somebody of each number.
+
+    Equal people are in the same district, and cells of a district follow each other: so numbers
+    are looked up in a table that stays in the processor's cache.
+    """
+    people = np.int64(0)
+    for i in range(len(cells)):
+        people += cells[i, END] - cells[i, BEGIN]
+    somebody = np.empty(people, dtype=np.uint32)
+    numbers = np.uint32(0)
+    table = np.empty(0, dtype=np.uint32)
+    first, last = 0, 0
+    while first < len(cells):
+        people = np.int64(0)
+        while last < len(cells) and district[last] == district[first]:
+            people += cells[last, END] - cells[last, BEGIN]
+            last += 1
+        bits = 1
+        while 1 << bits < 2 * people:
+            bits += 1
+        if len(table) < 1 << bits:
+            table = np.empty(1 << bits, dtype=np.uint32)
+        for place in range(1 << bits):
+            table[place] = 0  # free; others hold a number, counted from 1
+        for i in range(first, last):
+            for k in range(cells[i, BEGIN], cells[i, END]):
+                person = order[k]
+                mixed = np.uint64(0)
+                for e in range(codes.shape[0]):
+                    mixed = (mixed ^ np.uint64(codes[e, person])) * SCATTERING
+                place = mixed >> np.uint64(64 - bits)
+                while True:
+                    number = table[place]
+                    if number == 0:
+                        somebody[numbers] = person
+                        numbers += np.uint32(1)
+                        table[place] = number = numbers
+                        break
+                    other = somebody[number - np.uint32(1)]
+                    differ = np.uint32(0)
+                    for e in range(codes.shape[0]):
+                        differ |= np.uint32(codes[e, person]) ^ np.uint32(codes[e, other])
+                    if differ == 0:
+                        break
+                    place = (place + np.uint64(1)) & np.uint64((1 << bits) - 1)
+                slot[k] = number - np.uint32(1)
+        first = last
+    return somebody[:numbers].copy()
 
 
 @kernel

@@ -1,0 +1,64 @@
+"""People that need no group have the number of those that are like them, and of nobody else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grouping.releases import generated, plan
+from population.settings import unhurried
+from serigraph.engines import make_release
+from serigraph.grouping import kernels
+from serigraph.population import History
+from serigraph.randomness import SeededRandomness
+
+
+@unhurried
+@given(
+    st.lists(st.lists(st.lists(st.integers(0, 3), min_size=2, max_size=2)), min_size=1),
+    st.sampled_from([np.uint16, np.int32]),
+    st.integers(0, 2**15 - 4),
+)
+def test_numbers_are_those_of_a_plain_form(
+    districts: list[list[list[int]]], kind: type[np.integer], low: int
+) -> None:
+    """Each district is in two cells, one of which may be empty."""
+    people = [(2 * low, 4 * each, *codes) for each, some in enumerate(districts) for codes in some]
+    codes = np.array(people, dtype=kind).reshape(-1, 4).T.copy()
+    ends = np.cumsum([len(some) for some in districts])
+    cells = np.zeros((2 * len(districts), kernels.BOX + 8), dtype=np.int64)
+    for each, (end, some) in enumerate(zip(ends.tolist(), districts, strict=True)):
+        middle = end - len(some) // 2
+        cells[2 * each, :2] = end - len(some), middle
+        cells[2 * each + 1, :2] = middle, end
+    order = np.random.default_rng(low).permutation(len(people)).astype(np.uint32)
+    codes[:, order] = codes.copy()  # whoever is at place k of the order is person order[k]
+    slot = np.full(len(people), 99, dtype=np.uint32)
+    district = np.repeat(np.arange(len(districts)), 2)
+    somebody = kernels.number_alike(codes, order, cells, district, slot)
+    number = {kind: n for n, kind in enumerate(dict.fromkeys(people))}
+    assert slot.tolist() == [number[each] for each in people]
+    assert [tuple(codes[:, each].tolist()) for each in somebody] == list(number)
+
+
+@pytest.mark.parametrize("people", [300, 40_000])  # in one district, and in many
+def test_alike_people_without_a_group_share_a_number(people: int) -> None:
+    population = generated("uniform", "rare", people, np.random.default_rng(2))
+    population.codes[:] //= 40  # so that many are alike
+    made = make_release(
+        population, History.none(people), plan("bucketised", "top-down"), SeededRandomness(1)
+    )
+    number = dict(zip(made.proof.ids, made.proof.group.tolist(), strict=True))
+    holds = np.zeros(len(made.proof.size), dtype=np.bool_)
+    holds[made.proof.value_group] = True
+    groups: dict[tuple[int, ...], set[int]] = {}
+    kinds: dict[int, set[tuple[int, ...]]] = {}
+    for place, person in enumerate(population.ids):
+        if not holds[number[person]]:
+            kind = tuple(population.codes[:, place].tolist())
+            groups.setdefault(kind, set()).add(number[person])
+            kinds.setdefault(number[person], set()).add(kind)
+    assert len(groups) > 10
+    assert max(map(len, groups.values())) == max(map(len, kinds.values())) == 1
