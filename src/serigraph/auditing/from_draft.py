@@ -22,13 +22,14 @@ def evidence_before_commit(
 ) -> tuple[Evidence, bool]:
     """The past and the draft together, for the people of the draft; and whether that is a sample.
 
-    Of more than ``most_people`` members every so many-th is taken: ids say nothing about values.
-    Sizes are those of the policy's adversary; the history does not know of any other.
+    ``history_ids`` say whose the rows of the history are, and ascend. Of more than ``most_people``
+    members every so many-th is taken: ids say nothing about values. Sizes are those of the policy's
+    adversary; the history does not know of any other.
     """
     step = max(1, -(-len(proof.ids) // most_people))
     chosen = np.arange(0, len(proof.ids), step)
     ids = proof.ids.gather(chosen)
-    past = _past(history, _places(ids, history_ids))
+    past = _past(history, history_ids.search_sorted(ids).to_numpy())
     names = [each.name for each in protected]
     value = proof.value_name.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int32)
     of_entry, count = proof.value_group.astype(np.int64), proof.value_count
@@ -79,10 +80,3 @@ def _past(history: History, people: NDArray[np.int64]) -> History:
         start=np.concatenate([[0], np.cumsum(lengths[kept])]),
         exposure=history.exposure[np.repeat(kept, lengths)],
     )
-
-
-def _places(ids: pl.Series, among: pl.Series) -> NDArray[np.int64]:
-    numbered = pl.DataFrame({"id": among}).with_row_index("place")
-    asked = pl.DataFrame({"id": ids})
-    found = asked.join(numbered, on="id", how="left", maintain_order="left")["place"]
-    return found.cast(pl.Int64).to_numpy()
