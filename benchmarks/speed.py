@@ -321,14 +321,7 @@ def main() -> None:
         lasts[people] = later_releases(
             bench, people, options.releases, "constant", data.CONSTANT, "<= 2 x"
         )
-    later_releases(
-        bench,
-        min(options.people),
-        options.releases,
-        "geometric",
-        data.GEOMETRIC,
-        "<= 3 x",
-    )
+        later_releases(bench, people, options.releases, "geometric", data.GEOMETRIC, "<= 3 x")
     with_registry(bench, max(options.people))
     if len(options.people) > 1:
         small, large = min(options.people), max(options.people)

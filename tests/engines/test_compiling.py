@@ -31,8 +31,7 @@ from serigraph.verification import kernels as verification
 KERNELS: list[Any] = [
     grouping.find_leaves,
     grouping.arrange,
-    grouping.check_leaves,
-    grouping.merge_districts,
+    grouping.check_counts,
     grouping.cut_down,
     grouping.deal_cells,
     grouping.number_alike,

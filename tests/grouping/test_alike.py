@@ -37,10 +37,12 @@ def test_numbers_are_those_of_a_plain_form(
     codes[:, order] = codes.copy()  # whoever is at place k of the order is person order[k]
     slot = np.full(len(people), 99, dtype=np.uint32)
     district = np.repeat(np.arange(len(districts)), 2)
-    somebody = kernels.number_alike(codes, order, cells, district, slot)
+    table = np.empty(2 << len(people).bit_length(), dtype=np.uint32)
+    somebody = np.empty(len(people), dtype=np.uint32)
+    numbers = kernels.number_alike(codes, order, cells, district, table, slot, somebody)
     number = {kind: n for n, kind in enumerate(dict.fromkeys(people))}
     assert slot.tolist() == [number[each] for each in people]
-    assert [tuple(codes[:, each].tolist()) for each in somebody] == list(number)
+    assert [tuple(codes[:, each].tolist()) for each in somebody[:numbers]] == list(number)
 
 
 @pytest.mark.parametrize("people", [300, 40_000])  # in one district, and in many

@@ -25,7 +25,7 @@ from numba import boolean, int64, typeof
 from numpy.typing import NDArray
 
 from serigraph.grouping import Demand, kernels, whole_box, whole_cell
-from serigraph.grouping.districts import fitting_leaves, leaves
+from serigraph.grouping.districts import fitting, leaves
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import facts, narrowed, scratch
 from serigraph.population import Domain, History, Population, ProtectedValue
@@ -128,18 +128,22 @@ class _Two:
 
 
 def compile_first() -> None:
-    """Draw districts of two people, cut them, and survey a release. Cuts, which take long, come
-    late: the other process has compiled a good part of them by then."""
+    """Draw districts of two people, number them, survey a release, and cut the districts. Cuts,
+    which take long, come last: the other process has compiled a good part of them by then."""
     two = _Two.people()
     f, s, order, cells = two.facts, two.scratch, two.order, two.cells
+    slot, group = np.zeros(2, dtype=np.uint32), np.zeros(2, dtype=np.int64)
     codes = two.population.codes
     leaf = leaves(codes, cells)
-    start = np.zeros(1, dtype=np.int64)
-    held = np.zeros(2, dtype=np.int32)
-    kernels.arrange(leaf, 0, 2, start, codes, held, order, f.codes.copy(), held.copy())
-    kernels.merge_districts(f, s, order, cells, fitting_leaves(f, order, cells))
-    kernels.cut_down(f, s, order, cells, True, False, 0, 1)
+    for held in (np.zeros(2, dtype=np.int32), np.zeros(2, dtype=np.bool_)):
+        start = np.zeros(1, dtype=np.int64)
+        kernels.arrange(leaf, 0, 2, start, codes, held, order, f.codes.copy(), held.copy())
+    fitting(f, order, cells)
+    kernels.number_alike(f.codes, order, cells, group[:1], order.copy(), slot, order.copy())
+    kernels.write_groups(order, order, cells, group[:1], slot, group)
+    _compose(two)
     _survey()
+    kernels.cut_down(f, s, order, cells, True, False, 0, 1)
 
 
 def compile_last() -> None:
@@ -149,8 +153,6 @@ def compile_last() -> None:
     slot, group = np.zeros(2, dtype=np.uint32), np.zeros(2, dtype=np.int64)
     _list_cuts(two)
     kernels.deal_cells(f, s, order, cells, True, True, slot)
-    kernels.write_groups(order, order, cells, group[:1], slot, group)
-    kernels.number_alike(f.codes, order, cells, group[:1], slot)
     box = np.array([[0]], dtype=np.int32), np.array([[1]], dtype=np.int32)
     verify(
         two.population,
@@ -172,6 +174,21 @@ def _list_cuts(two: _Two) -> None:
     board_of.compile(arguments)
     board = board_of.overloads[arguments].signature.return_type
     list_cuts.compile((f, board, box, *[int64] * 5, *[boolean] * 4))
+
+
+def _compose(two: _Two) -> None:
+    """Say what a group of both holds."""
+    wide = [np.zeros(3, dtype=np.int64) for _ in range(5)]
+    narrow = [np.zeros(1, dtype=np.int32) for _ in range(2)]
+    member_start, held_end, holders, start, count = wide
+    of_group, value = narrow
+    verifying.compose(
+        two.order,
+        np.zeros(2, dtype=np.int64),
+        two.population.held_start,
+        two.population.held,
+        *(member_start, two.order.copy(), held_end, of_group, holders[:1], start[:2], value, count),
+    )
 
 
 def _survey() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,9 +55,7 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     start = tree[:, kernels.BEGIN] + np.cumsum(counts, axis=0) - counts
     arranged, order = _arranged(f, leaf, parts, start)
     places = _numbered(leaf)
-    fits = fitting_leaves(arranged, places, tree)
-    state = kernels.merge_districts(arranged, s, places, tree, fits)
-    cells = tree[state >= 0].copy()
+    cells = tree[merged(tree, partial(fitting, arranged, places))]
     cells = cells[cells[:, kernels.END] > cells[:, kernels.BEGIN]]
     return Districts(arranged, order, cells, places)
 
@@ -89,18 +88,35 @@ def leaves(codes: NDArray[np.integer], tree: NDArray[np.int64]) -> NDArray[np.ui
     return leaf
 
 
-def fitting_leaves(
-    f: Facts, order: NDArray[np.uint32], tree: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Whether the values fit into each row of the tree that is a leaf."""
-    fits = np.zeros(len(tree), dtype=np.bool_)
+def fitting(f: Facts, order: NDArray[np.uint32], cells: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether the values' shares allow each of these cells."""
+    fits = np.empty(len(cells), dtype=np.bool_)
     side_by_side(
-        lambda part: kernels.check_leaves(
-            f, scratch(len(f.base)), order, tree, part.start, part.stop, fits
+        lambda part: kernels.check_counts(
+            f, scratch(len(f.base)), order, cells, part.start, part.stop, fits
         ),
-        slices(len(tree)),
+        slices(len(cells)),
     )
     return fits
+
+
+def merged(
+    tree: NDArray[np.int64], fitting: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+) -> NDArray[np.bool_]:
+    """The rows of a tree that remain if leaves are merged until each is fitting, or is all."""
+    right = tree[:, kernels.RIGHT]
+    is_leaf = right == 0
+    remains, is_settled = np.zeros(len(tree), dtype=np.bool_), np.zeros(len(tree), dtype=np.bool_)
+    remains[is_leaf] = is_settled[is_leaf] = fitting(tree[is_leaf])
+    end = np.arange(len(tree)) + 1  # of what is below each row
+    for row in np.flatnonzero(~is_leaf)[::-1].tolist():
+        end[row] = end[right[row]]
+        is_settled[row] = is_settled[row + 1] and is_settled[right[row]]
+        if not is_settled[row] and (fitting(tree[row : row + 1])[0] or row == 0):
+            remains[row : end[row]] = False
+            remains[row] = is_settled[row] = True
+    remains[0] |= is_leaf[0]
+    return remains
 
 
 def _settle(tree: NDArray[np.int64], people: NDArray[np.int64]) -> None:

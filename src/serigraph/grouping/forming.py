@@ -279,16 +279,23 @@ def _number_plain(
     """Number the people of plain cells by their quasi-identifiers, from ``number`` on. Returns the
     place of somebody of each number, and the first number of each cell."""
     begins = drawn.cells[:, kernels.BEGIN]
-    district = np.searchsorted(begins, cells[:, kernels.BEGIN], side="right")
+    district = np.searchsorted(begins, cells[:, kernels.BEGIN], side="right") - 1
     # Districts are not parted: equal people are in the same one.
-    parts = np.array_split(np.arange(len(begins)) + 1, min(PARTS * threads(), len(begins)))
+    parts = np.array_split(np.arange(len(begins)), min(PARTS * threads(), len(begins)))
     bounds = [np.searchsorted(district, part[0]) for part in parts] + [len(cells)]
-    found = side_by_side(
-        lambda here: kernels.number_alike(
-            drawn.facts.codes, formed.order, cells[here], district[here], formed.slot
-        ),
-        map(slice, bounds[:-1], bounds[1:]),
-    )
+    people = cells[:, kernels.END] - cells[:, kernels.BEGIN]
+
+    def number_part(here: slice) -> NDArray[np.uint32]:
+        largest = int(np.bincount(district[here], people[here]).max(initial=0))
+        table = np.empty(2 << largest.bit_length(), dtype=np.uint32)
+        somebody = np.empty(people[here].sum(), dtype=np.uint32)
+        codes, order, slot = drawn.facts.codes, formed.order, formed.slot
+        numbers = kernels.number_alike(
+            codes, order, cells[here], district[here], table, slot, somebody
+        )
+        return somebody[:numbers].copy()
+
+    found = side_by_side(number_part, map(slice, bounds[:-1], bounds[1:]))
     numbers = [len(somebody) for somebody in found]
     first = number + np.cumsum(numbers) - numbers
     return np.concatenate(found), np.repeat(first, np.diff(bounds))

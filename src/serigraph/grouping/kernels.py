@@ -1345,36 +1345,10 @@ def arrange(leaf, begin, end, start, codes, held, people, arranged_codes, arrang
 
 
 @kernel
-def check_leaves(f, s, order, tree, begin, end, fits):
-    """Write for each of these rows of a tree that is a leaf whether the values' shares allow it."""
-    for row in range(begin, end):
-        if tree[row, RIGHT] == 0:
-            fits[row] = has_counts(f, s, order, tree[row, BEGIN], tree[row, END])
-
-
-@kernel
-def merge_districts(f, s, order, tree, fits):
-    """Merge leaves into which the values do not fit bottom-up along a tree until they do, by the
-    values' shares alone; states of the rows that remain, -1 for the others."""
-    rows = len(tree)
-    state = np.full(rows, -1, dtype=np.int64)
-    resolved = np.zeros(rows, dtype=np.bool_)
-    end = np.empty(rows, dtype=np.int64)
-    for row in range(rows - 1, -1, -1):
-        right = tree[row, RIGHT]
-        end[row] = end[right] if right > 0 else row + 1
-        is_valid = fits[row]
-        if right > 0:
-            if resolved[row + 1] and resolved[right]:
-                resolved[row] = True
-                continue
-            is_valid = has_counts(f, s, order, tree[row, BEGIN], tree[row, END])
-        if is_valid or row == 0:
-            for below in range(row, end[row]):
-                state[below] = -1
-            state[row] = VALID if is_valid else FAILED
-            resolved[row] = is_valid
-    return state
+def check_counts(f, s, order, cells, begin, end, fits):
+    """Write for each of these cells whether the values' shares allow it."""
+    for i in range(begin, end):
+        fits[i] = has_counts(f, s, order, cells[i, BEGIN], cells[i, END])
 
 
 @kernel
@@ -1493,56 +1467,41 @@ def deal_cells(f, s, order, cells, simple, last_resort, slot):
 
 
 @kernel
-def number_alike(codes, order, cells, district, slot):
+def number_alike(codes, order, cells, district, table, slot, somebody):
     """Number the people of these cells by their codes, from 0 on, equal ones alike: in ``slot``, as
-    groups within a cell are. Returns somebody of each number.
+    groups within a cell are. Writes somebody of each number; returns how many there are.
 
     Equal people are in the same district, and cells of a district follow each other: so numbers
-    are looked up in a table that stays in the processor's cache.
+    are looked up in a table that stays in the processor's cache. Its length is a power of two, and
+    more than a district has people.
     """
-    people = np.int64(0)
-    for i in range(len(cells)):
-        people += cells[i, END] - cells[i, BEGIN]
-    somebody = np.empty(people, dtype=np.uint32)
+    bits = np.uint64(0)
+    while len(table) >> bits > 1:
+        bits += np.uint64(1)
     numbers = np.uint32(0)
-    table = np.empty(0, dtype=np.uint32)
-    first, last = 0, 0
-    while first < len(cells):
-        people = np.int64(0)
-        while last < len(cells) and district[last] == district[first]:
-            people += cells[last, END] - cells[last, BEGIN]
-            last += 1
-        bits = 1
-        while 1 << bits < 2 * people:
-            bits += 1
-        if len(table) < 1 << bits:
-            table = np.empty(1 << bits, dtype=np.uint32)
-        for place in range(1 << bits):
-            table[place] = 0  # free; others hold a number, counted from 1
-        for i in range(first, last):
-            for k in range(cells[i, BEGIN], cells[i, END]):
-                person = order[k]
-                mixed = np.uint64(0)
+    for i in range(len(cells)):
+        if i == 0 or district[i] != district[i - 1]:
+            for place in range(len(table)):
+                table[place] = 0  # free; others hold a number, counted from 1
+        for k in range(cells[i, BEGIN], cells[i, END]):
+            person = order[k]
+            mixed = np.uint64(0)
+            for e in range(codes.shape[0]):
+                mixed = (mixed ^ np.uint64(codes[e, person])) * SCATTERING
+            place = mixed >> (np.uint64(64) - bits)
+            differ = np.uint32(1)
+            while differ > 0:
+                if table[place] == 0:
+                    somebody[numbers] = person
+                    numbers += np.uint32(1)
+                    table[place] = numbers
+                number = table[place] - np.uint32(1)
+                differ = np.uint32(0)
                 for e in range(codes.shape[0]):
-                    mixed = (mixed ^ np.uint64(codes[e, person])) * SCATTERING
-                place = mixed >> np.uint64(64 - bits)
-                while True:
-                    number = table[place]
-                    if number == 0:
-                        somebody[numbers] = person
-                        numbers += np.uint32(1)
-                        table[place] = number = numbers
-                        break
-                    other = somebody[number - np.uint32(1)]
-                    differ = np.uint32(0)
-                    for e in range(codes.shape[0]):
-                        differ |= np.uint32(codes[e, person]) ^ np.uint32(codes[e, other])
-                    if differ == 0:
-                        break
-                    place = (place + np.uint64(1)) & np.uint64((1 << bits) - 1)
-                slot[k] = number - np.uint32(1)
-        first = last
-    return somebody[:numbers].copy()
+                    differ |= np.uint32(codes[e, person]) ^ np.uint32(codes[e, somebody[number]])
+                slot[k] = number
+                place = (place + np.uint64(1)) & np.uint64(len(table) - 1)
+    return numbers
 
 
 @kernel
