@@ -122,7 +122,6 @@ def _risk(
     )
     size, groups = np.unique(made.proof.size[np.unique(made.proof.value_group)], return_counts=True)
     return PieceRisk(
-        # On a new machine, a second process compiles the survey while queries are asked here.
         query_error=_query_error(made.population, made.proof, form),
         largest=made.proof.largest,
         alone=_alone(made.proof, is_presence_known),
