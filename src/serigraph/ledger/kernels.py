@@ -8,37 +8,51 @@ from serigraph.compiled import kernel
 
 
 @kernel
-def list_entries(value_key, code, group, count, group_key, runs, key, run_group, run_start, marks):
-    """Write a key for each entry of a piece whose value is asked for. The key is the sum of the
-    count and the keys of value and group; values that are not asked for have a negative one. Keys
-    that occur are marked, if there is a mark for each.
+def list_entries(
+    values,
+    code,
+    group,
+    count,
+    group_key,
+    per_size,
+    per_count,
+    runs,
+    key,
+    run_group,
+    run_start,
+    marks,
+):
+    """Write a key for each entry of a piece whose value is asked for; others have a negative one
+    in ``values``. The key is the value, which is less than ``per_size``, and the key of the group,
+    and the count times ``per_count``. Keys that occur are marked, if there is a mark for each.
 
     Entries of a group that follow each other are a run, of which group and start are written; so
     many ``runs`` are written already, and behind them where the next one starts. Returns the number
-    of runs, and whether groups ascend, and keys within each, from the last entry before.
+    of runs, and whether groups ascend, and values within each, from the last entry before.
     """
     end = run_start[runs]
     ascend = True
     is_marked = len(marks) > 0
-    last_group, last_key = np.int64(-1), np.int64(-1)
+    last_group, last_value = np.int64(-1), np.int64(-1)
     if runs > 0:
-        last_group, last_key = np.int64(run_group[runs - 1]), np.int64(key[end - 1])
+        last_group, last_value = np.int64(run_group[runs - 1]), np.int64(key[end - 1]) % per_size
     for i in range(len(code)):
-        of_value = value_key[np.uint32(code[i])]
-        if of_value < 0:
+        value = values[np.uint32(code[i])]
+        if value < 0:
             continue
-        mine, my_group = of_value + group_key[group[i]] + count[i], np.int64(group[i])
+        my_group = np.int64(group[i])
+        mine = value + group_key[group[i]] + count[i] * per_count
         key[np.uint64(end)] = mine
         if is_marked:
             marks[np.uint64(mine)] = True
         if my_group == last_group:
-            ascend &= last_key < mine
+            ascend &= last_value < value
         else:
             ascend &= last_group < my_group
             run_group[np.uint64(runs)] = my_group
             run_start[np.uint64(runs)] = end
             runs += 1
-        last_group, last_key = my_group, mine
+        last_group, last_value = my_group, value
         end += 1
     run_start[runs] = end
     return runs, ascend

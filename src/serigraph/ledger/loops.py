@@ -23,11 +23,13 @@ def fastest() -> ModuleType:
 
 
 def list_entries(
-    value_key: NDArray[np.int64],
+    values: NDArray[np.int64],
     code: NDArray[np.int32],
     group: NDArray[np.uint32],
     count: NDArray[np.uint32],
     group_key: NDArray[np.int64],
+    per_size: int,
+    per_count: int,
     runs: int,
     key: NDArray[Any],
     run_group: NDArray[np.uint32],
@@ -37,18 +39,19 @@ def list_entries(
     """See ``kernels.list_entries``."""
     ascend = True
     for part in slices(len(code), longest=TOGETHER):
-        of_value = value_key[code[part]]
-        named = of_value >= 0
-        mine, groups = (of_value + group_key[group[part]] + count[part])[named], group[part][named]
+        value = values[code[part]]
+        named = value >= 0
+        value, groups = value[named], group[part][named]
+        mine = value + group_key[groups] + count[part][named].astype(np.int64) * per_count
         begin = int(run_start[runs])
         key[begin : begin + len(mine)] = mine
         if len(marks):
             marks[mine] = True
         before = [run_group[runs - 1]] if runs else []
         groups = np.concatenate([np.array(before, dtype=groups.dtype), groups])
-        keys = key[begin - len(before) : begin + len(mine)]
+        value = key[begin - len(before) : begin + len(mine)] % per_size
         is_next = groups[1:] != groups[:-1]
-        ascend &= bool((np.where(is_next, groups[1:] > groups[:-1], keys[1:] > keys[:-1])).all())
+        ascend &= bool((np.where(is_next, groups[1:] > groups[:-1], value[1:] > value[:-1])).all())
         first = np.flatnonzero(np.append(not before, is_next)[: len(groups)])
         end = runs + len(first)
         run_group[runs:end] = groups[first]

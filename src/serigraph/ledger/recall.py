@@ -69,6 +69,7 @@ def recall_history(
             range(len(releases)),
             first_half(report),
         )
+        del values  # so that what follows finds memory
         asked = looking.result()
     first = [0, *accumulate(len(each.lengths) for each in held)]
     tiles = _Tiles.empty(len(ids), len(releases))
@@ -129,22 +130,28 @@ class _Held:
         index = {name: number for number, name in enumerate(protected)}
         sizes, size_rank = ranked(size)
         counts = int(sizes.max(initial=0)) + 1
-        keys = len(protected) * len(sizes) * counts
+        # Most groups hold most values once, and few sizes are frequent: what occurs most lies side
+        # by side in every table of keys.
+        per_size = max(len(protected), 1)
+        per_count = per_size * max(len(sizes), 1)
+        keys = per_count * counts
         key: NDArray[Any] = room if keys < 2**31 else np.empty(len(room), dtype=np.int64)
         run_group = np.empty(len(room), dtype=np.uint32)
         run_start = np.empty(len(room) + 1, dtype=np.int64)
         run_start[0] = 0
         marks = np.zeros(keys if keys <= len(room) else 0, dtype=np.bool_)
-        group_key = size_rank.astype(np.int64) * counts
+        group_key = size_rank.astype(np.int64) * per_size
         runs, ascend = 0, True
         for piece in read_values(values):
             value = np.array([index.get(name, -1) for name in piece.names], dtype=np.int64)
             runs, ascends = loop.list_entries(
-                value * (len(sizes) * counts),
+                value,
                 piece.code,
                 piece.group,
                 piece.count,
                 group_key,
+                per_size,
+                per_count,
                 runs,
                 key,
                 run_group,
@@ -154,10 +161,9 @@ class _Held:
             ascend &= ascends
         group, lengths = run_group[:runs].copy(), np.diff(run_start[: runs + 1])
         key = key[: run_start[runs]]
-        # Within a group the size is the same: keys ascend as the values do.
         if not ascend:
             of_key = np.repeat(group, lengths)
-            key = key[np.lexsort((key, of_key))]
+            key = key[np.lexsort((key % per_size, of_key))]
             group, lengths = np.unique(of_key, return_counts=True)
         if len(marks):
             found = exposure_key = np.flatnonzero(marks)
@@ -165,8 +171,8 @@ class _Held:
             found, key = ranked(key)
             keys = len(found)
             exposure_key = np.arange(keys)
-        left, count = np.divmod(found, counts)
-        value, size_at = np.divmod(left, max(len(sizes), 1))
+        left, value = np.divmod(found, per_size)
+        count, size_at = np.divmod(left, max(len(sizes), 1))
         return _Held(
             group=group,
             lengths=lengths,
