@@ -36,7 +36,6 @@ TRIES = 16  # cuts, before a cell is left as it is
 TRIES_LARGE = 200  # cuts of a cell between LARGE and TRIAL
 COMPETING = 8  # cuts of a large cell that both sides survive
 GROUPS_TO_DEAL = 8  # in a cell at the least, where more than the values' shares matters
-PATIENCE = 64  # groups in a cell, before they are made larger because of histories
 NEIGHBOURHOOD = 32  # groups that are merged and cut anew, bottom-up
 TOGETHER = 8  # people whose past is looked for at the same time
 FALLING = 1024  # people that look for their district at the same time
@@ -99,11 +98,13 @@ class Dealing(NamedTuple):
     start: NDArray[np.uint32]  # where the values of each person begin in the next
     value: NDArray[np.uint32]
     seat: NDArray[np.int64]  # the group of each, or -1
-    room: NDArray[np.int64]  # seats left in each group
-    cap: NDArray[np.int32]  # how many of a value any group may hold
+    member: NDArray[np.uint32]  # [group, place]
+    members: NDArray[np.int64]  # of each group
+    seats: NDArray[np.int64]  # likewise
+    cap: NDArray[np.int64]  # how many of a value any group may hold
     held: NDArray[np.int32]  # [group, value]
-    limit: NDArray[np.int32]  # [group, value] how many its members allow
-    allowed: NDArray[np.int32]  # [person, value] likewise of each, or of nobody if there is no past
+    share: NDArray[np.float64]  # of a group, as the past of each allows; of nobody if there is none
+    size: float  # of a group
 
 
 class Board(NamedTuple):
@@ -342,14 +343,14 @@ def deal(f, s, people, a, b, present, touched, size, shares, slot):
     who = np.empty(n, dtype=np.uint32)
     for i in range(n):
         who[i] = people[a + i]
-    room = np.empty(groups, dtype=np.int64)
+    seats = np.empty(groups, dtype=np.int64)
+    members = np.zeros(groups, dtype=np.int64)
     for g in range(groups):
-        room[g] = even + (1 if g < n % groups else 0)
-    cap = np.empty(touched, dtype=np.int32)  # how many of a value a group may hold
+        seats[g] = even + (1 if g < n % groups else 0)
+    cap = np.empty(touched, dtype=np.int64)
     for t in range(touched):
         s.local[s.touched[t]] = t
         cap[t] = int(even * (1.0 + SLACK) / f.base[s.touched[t]])
-    allowed = find_allowed(shares, n if f.past.shape[1] > 0 else 0, even * (1.0 + SLACK), cap)
     # Holders of the most frequent value first, then of the next, at random within.
     before = np.zeros(n + 2, dtype=np.int64)  # values by the number of those that lack them
     for t in range(touched):
@@ -387,23 +388,28 @@ def deal(f, s, people, a, b, present, touched, size, shares, slot):
         people_first[free[first[i]]] = i
         free[first[i]] += 1
 
-    limit = np.empty((groups, touched), dtype=np.int32)
-    for g in range(groups):
-        for t in range(touched):
-            limit[g, t] = cap[t]
     seat = np.empty(n, dtype=np.int64)
     for i in range(n):
         seat[i] = -1
-    held = np.zeros((groups, touched), dtype=np.int32)
-    d = Dealing(start, value, seat, room, cap, held, limit, allowed)
+    d = Dealing(
+        start,
+        value,
+        seat,
+        np.empty((groups, even + 1), dtype=np.uint32),
+        members,
+        seats,
+        cap,
+        np.zeros((groups, touched), dtype=np.int32),
+        shares[: n * touched if f.past.shape[1] > 0 else 0],
+        even * (1.0 + SLACK),
+    )
     g = np.int64(0)
     for k in range(n):
         i = people_first[k]
         for _ in range(groups):
-            is_free = room[g] > 0 and may_join(d, i, g)
+            is_free = members[g] < seats[g] and may_join(d, i, g)
             if is_free:
                 join(d, i, g)
-                room[g] -= 1
             g = g + 1 if g + 1 < groups else np.int64(0)
             if is_free:
                 break
@@ -456,63 +462,51 @@ def find_shares(f, s, people, a, b, touched, size, shares):
     return shares
 
 
-@making
-def find_allowed(shares, people, size, cap):
-    """How many of each value a group of this size may hold, as far as each of so many people goes:
-    [person, value touched]."""
-    allowed = np.empty((people, len(cap)), dtype=np.int32)
-    for i in range(people):
-        mine = i * len(cap)
-        for t in range(len(cap)):
-            allowed[i, t] = np.int32(min(max(size * shares[mine + t], 0.0), float(cap[t])))
-    return allowed
-
-
 @inner
 def may_join(d, i, g):
     """Whether person i of the cell fits group g as it stands."""
+    values = len(d.cap)
     for h in range(d.start[i], d.start[i + 1]):
         t = d.value[h]
-        if d.held[g, t] + 1 > d.limit[g, t]:
+        now = d.held[g, t] + 1
+        if now > d.cap[t]:
             return False
-        if len(d.allowed) > 0 and d.held[g, t] + 1 > d.allowed[i, t]:
-            return False
-    too_many = np.int32(0)  # counted to the end: that is done for several values at once
-    if len(d.allowed) > 0:
-        for t in range(len(d.cap)):
-            too_many += np.int32(d.held[g, t] > d.allowed[i, t])
-    return too_many == 0
+        if len(d.share) > 0:
+            if d.size * d.share[i * values + t] < now:
+                return False
+            for k in range(d.members[g]):
+                if d.size * d.share[d.member[g, k] * values + t] < now:
+                    return False
+    for k in range(d.members[g] if len(d.share) > 0 else 0):
+        other = d.member[g, k]
+        for h in range(d.start[other], d.start[other + 1]):
+            t = d.value[h]
+            if d.size * d.share[i * values + t] < d.held[g, t]:
+                return False
+    return True
 
 
 @inner
 def join(d, i, g):
     """Seat person i in group g."""
     d.seat[i] = g
+    d.member[g, d.members[g]] = i
+    d.members[g] += 1
     for h in range(d.start[i], d.start[i + 1]):
         d.held[g, d.value[h]] += 1
-    tighten(d, i, g)
-
-
-@inner
-def tighten(d, i, g):
-    """Let a group allow no more of a value than person i does."""
-    if len(d.allowed) > 0:
-        for t in range(len(d.cap)):
-            d.limit[g, t] = min(d.limit[g, t], d.allowed[i, t])
 
 
 @inner
 def leave(d, i, g):
     """Take person i out of group g again."""
     d.seat[i] = -1
+    k = 0
+    while d.member[g, k] != i:
+        k += 1
+    d.members[g] -= 1
+    d.member[g, k] = d.member[g, d.members[g]]
     for h in range(d.start[i], d.start[i + 1]):
         d.held[g, d.value[h]] -= 1
-    if len(d.allowed) > 0:
-        for t in range(len(d.cap)):
-            d.limit[g, t] = d.cap[t]
-        for other in range(len(d.seat)):
-            if d.seat[other] == g:
-                tighten(d, other, g)
 
 
 @inner
@@ -523,10 +517,10 @@ def exchange(d, i, placed, number):
         g = d.seat[x]
         leave(d, x, g)
         if may_join(d, i, g):
-            for other in range(len(d.room)):
-                if other != g and d.room[other] > 0 and may_join(d, x, other):
+            for other in range(len(d.seats)):
+                is_free = other != g and d.members[other] < d.seats[other]
+                if is_free and may_join(d, x, other):
                     join(d, x, other)
-                    d.room[other] -= 1
                     join(d, i, g)
                     return True
         join(d, x, g)
@@ -1406,7 +1400,7 @@ def deal_cell(f, s, people, a, b, last_resort, slot, shares):
     if touched == 0 and f.minimum_size <= 1:
         return PLAIN, np.int64(0), shares
     has_past = f.past.shape[1] > 0
-    may_enlarge = last_resort or (has_past and b - a >= PATIENCE * size)
+    may_enlarge = last_resort or (has_past and b - a >= GROUPS_TO_DEAL * size)
     largest = b - a if may_enlarge else min(size, b - a)
     is_possible = size <= largest
     if has_past and is_possible:
