@@ -138,7 +138,7 @@ def test_the_proof_lists_who_and_what_is_published(
 
 
 def many_values(seed: int) -> tuple[list[Person], list[int], list[list[PastGroup]]]:
-    """A crowd with so many values that they share the bits of a sketch, and a long past."""
+    """A crowd with hundreds of values and a long past."""
     rng = np.random.default_rng(seed)
     names = [f"value {number:03}" for number in range(600)]
     people = [Person((0, 0), True, frozenset(rng.choice(names, 6).tolist())) for _ in range(120)]
@@ -159,7 +159,7 @@ def many_values(seed: int) -> tuple[list[Person], list[int], list[list[PastGroup
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_values_that_share_a_bit_are_told_apart(seed: int) -> None:
+def test_hundreds_of_values_are_followed_through_a_long_past(seed: int) -> None:
     people, group, releases = many_values(seed)
     found = probabilities(people, group, releases, False)
     thresholds = dict.fromkeys(protected_names(people), max(found.values()))

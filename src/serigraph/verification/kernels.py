@@ -14,12 +14,8 @@ from serigraph.compiled import inner, kernel
 # thousands of releases.
 MARGIN = 1e-9
 
-WORDS, WIDTH = 4, 52  # of the bits for values in a sketch; a loss takes the others of each word
-LARGEST = 2.0 ** (64 - WIDTH) - 1.0  # loss that there is room for
 SMALLEST = 1e-300  # survival that is told from none: below, processors become slow
 TOGETHER = 16  # people whose past groups are looked for at the same time
-_BIT = np.uint64(1)
-_TOP = np.uint64(63)  # the leading bit
 
 
 @kernel
@@ -90,59 +86,33 @@ def compose(
         start[g + 1] = entries
 
 
-@kernel
-def sketch_groups(start, exposure, exposure_value, exposure_survival, units, begin, end, sketches):
-    """Write a sketch of each past group from ``begin`` to ``end``: a bit for each value that it
-    held (values may share one), and in the leading bits of every word the largest loss that the
-    group can have brought anybody, rounded up. A loss is the logarithm of a survival, in so many
-    ``units``; where there is no room for it, it is as large as any budget."""
-    for g in range(begin, end):
-        least = 1.0
-        for e in range(np.uint64(start[g]), np.uint64(start[g + 1])):
-            each = np.uint32(exposure[e])
-            v = np.uint32(exposure_value[each])
-            sketches[g, v // WIDTH % WORDS] |= _BIT << np.uint64(v % WIDTH)
-            least = min(least, exposure_survival[each])
-        # A millionth is far above the error of a logarithm.
-        loss = np.uint64(min(np.ceil(units * -np.log(least) + 1e-6), LARGEST))
-        for w in range(WORDS):
-            sketches[g, w] |= loss << np.uint64(WIDTH)
-
-
 @inner
-def read_sketches(past, people, number, sketches, mine):
-    """Read the sketches of the past groups of so many people into ``mine``, a few rows for each.
+def find_lists(past, past_start, past_exposure, people, number, lists):
+    """Write for so many people how many past groups each was in, and where the lists of what these
+    held begin and end.
 
-    Nothing here waits for anything of another group or person, so that memory brings all of them
-    together. For that, both ends of everybody's list of groups are read first, into a spare column.
+    Both ends of everybody's row are read first, then those of every list. Nothing waits for
+    anything of another group or person, so that memory brings all of them together.
     """
-    last = past.shape[1] - 1
-    for k in range(number):
-        mine[k, last + 1] = past[people[k], 0] + past[people[k], last]
+    releases = past.shape[1]
+    for k in range(number if releases > 0 else 0):
+        lists[k, 2, 0] = past[people[k], 0] + past[people[k], releases - 1]
     for k in range(number):
         kept = 0
-        for j in range(past.shape[1]):
+        for j in range(releases):
             # Written for every release, and kept for some: which ones they are cannot be foretold.
-            was = past[people[k], j]
-            for w in range(WORDS):
-                mine[k * WORDS + w, kept] = sketches[max(was, 0), w]
-            kept += was >= 0
-
-
-@inner
-def is_within(mine, k, groups, values, begin, end, budget):
-    """Whether no past loss of the person whose sketches are the ``k``-th in ``mine``, those of so
-    many past groups, can reach ``budget`` for any of the values of a group."""
-    for e in range(begin, end):
-        v = np.uint32(values[e])
-        word, to_the_top = k * WORDS + v // WIDTH % WORDS, _TOP - np.uint64(v % WIDTH)
-        loss = np.uint64(0)
-        for j in range(groups):
-            was_held = mine[word, j] << to_the_top >> _TOP
-            loss += (mine[word, j] >> np.uint64(WIDTH)) & (np.uint64(0) - was_held)
-        if loss >= budget:
-            return False
-    return True
+            lists[k, 0, kept] = past[people[k], j]
+            kept += past[people[k], j] >= 0
+        lists[k, 2, releases] = kept
+    for k in range(number):
+        for j in range(lists[k, 2, releases]):
+            was = np.uint32(lists[k, 0, j])
+            lists[k, 0, j], lists[k, 1, j] = past_start[was], past_start[was + 1]
+    for k in range(number):
+        for j in range(lists[k, 2, releases]):
+            begin, end = np.uint64(lists[k, 0, j]), np.uint64(lists[k, 1, j])
+            if begin < end:
+                lists[k, 2, j] = past_exposure[begin] + past_exposure[end - np.uint64(1)]
 
 
 @kernel
@@ -158,8 +128,6 @@ def survey_members(
     past_exposure,
     exposure_value,
     exposure_survival,
-    sketches,
-    units,
     least_survival,
     threshold,
     past_groups,
@@ -170,12 +138,12 @@ def survey_members(
 ):
     """Follow the (member, value) pairs of these groups through the past, in which person i was in
     the groups ``past[i]``, or in none where that is negative. Of the members those are looked at
-    whose ``past_groups`` are no fewer than ``fewest`` and no more than ``most``.
+    whose ``past_groups``, a number for each member, are no fewer than ``fewest`` and no more than
+    ``most``.
 
     Whoever cannot have a pair that is worse than ``largest``, nor one close to its threshold, is
-    not followed. That is told from bounds: no single exposure to a value ever left less than its
-    ``least_survival``, and no past group brought a larger loss than its sketch says, nor any for
-    values that it did not hold.
+    not followed. That is told from the number of its past groups: no single exposure to a value
+    ever left less than its ``least_survival``.
 
     Returns the largest breach probability in floating point, with its pair if that is worse than
     what was known, and the pairs that are too close to their threshold, or above it, for floats to
@@ -186,7 +154,8 @@ def survey_members(
     # takes far longer than a multiplication, unless it is one of a number that has become so small
     # that processors are slow with it.
     survival = np.ones(len(threshold))
-    mine = np.empty((TOGETHER * WORDS, past.shape[1] + 1), dtype=np.uint64)
+    now = np.empty(len(threshold))
+    lists = np.empty((TOGETHER, 3, past.shape[1] + 1), dtype=np.int64)
     people = np.empty(TOGETHER, dtype=np.int64)
     close_person = [np.int64(0) for _ in range(0)]
     close_group = [np.int64(0) for _ in range(0)]
@@ -200,7 +169,8 @@ def survey_members(
         worst_past = 1.0
         least_threshold = 1.0
         for e in range(begin, end):
-            worst_now = min(worst_now, 1.0 - count[e] / size[g])
+            now[e - begin] = 1.0 - count[e] / size[g]
+            worst_now = min(worst_now, now[e - begin])
             worst_past = min(worst_past, least_survival[value[e]])
             least_threshold = min(least_threshold, threshold[value[e]])
         # So few past groups bring nobody here beyond the bound.
@@ -218,28 +188,18 @@ def survey_members(
             while m < member_start[g + 1] and number < TOGETHER:
                 # Written for everybody, and kept for some.
                 people[number] = members[m]
-                number += few < past_groups[members[m]] <= most
+                number += few < past_groups[m] <= most
                 m += 1
-            if len(sketches) > 0:
-                read_sketches(past, people, number, sketches, mine)
+            find_lists(past, past_start, past_exposure, people, number, lists)
             for k in range(number):
                 person = people[k]
-                bound = min(largest, least_threshold - MARGIN)
-                # Rounded down. Whoever was in no past group has none left, if it comes here.
-                budget = min(units * np.log(worst_now / (1.0 - bound)) - 1e-6, LARGEST)
-                if budget > 0.0 and is_within(
-                    mine, k, past_groups[person], value, begin, end, np.uint64(budget)
-                ):
-                    continue
                 for e in range(begin, end):
-                    survival[value[e]] = 1.0 - count[e] / size[g]
-                for j in range(past.shape[1]):
-                    was = past[person, j]
-                    if was >= 0:
-                        for e in range(np.uint64(past_start[was]), np.uint64(past_start[was + 1])):
-                            exposure = np.uint32(past_exposure[e])
-                            v = np.uint32(exposure_value[exposure])
-                            survival[v] = max(survival[v] * exposure_survival[exposure], SMALLEST)
+                    survival[value[e]] = now[e - begin]
+                for j in range(lists[k, 2, past.shape[1]]):
+                    for e in range(np.uint64(lists[k, 0, j]), np.uint64(lists[k, 1, j])):
+                        exposure = np.uint32(past_exposure[e])
+                        v = np.uint32(exposure_value[exposure])
+                        survival[v] = max(survival[v] * exposure_survival[exposure], SMALLEST)
                 for e in range(begin, end):
                     v = value[e]
                     p = 1.0 - survival[v]

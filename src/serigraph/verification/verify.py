@@ -114,12 +114,8 @@ def _survey(
     least = np.ones(len(population.protected))
     np.minimum.at(least, history.value, survived)
     threshold = np.array([float(value.threshold) for value in population.protected])
-    # So that the largest loss that anybody can bear is as large as there is room for.
-    units = kernels.LARGEST / -np.log(
-        max(1.0 - threshold.max(initial=kernels.MARGIN), kernels.MARGIN)
-    )
-    past_groups = _past_groups(history)
     member_start, members = composition.member_start, composition.members
+    past_groups = taken(_past_groups(history), members)
     arguments = (
         member_start,
         members,
@@ -132,8 +128,6 @@ def _survey(
         history.exposure,
         history.value,
         survived,
-        _sketches(history, survived, units),
-        units,
         least,
         threshold,
         past_groups,
@@ -179,27 +173,6 @@ def _past_groups(history: History) -> NDArray[np.uint16]:
 
     side_by_side(count, slices(len(number), longest=TOGETHER >> 2))
     return number
-
-
-def _sketches(history: History, survived: NDArray[np.float64], units: float) -> NDArray[np.uint64]:
-    """What the kernel reads of past groups before it reads all that they held."""
-    groups = len(history.start) - 1
-    sketches = np.zeros((groups, kernels.WORDS), dtype=np.uint64)
-    if groups:
-        side_by_side(
-            lambda part: kernels.sketch_groups(
-                history.start,
-                history.exposure,
-                history.value,
-                survived,
-                units,
-                part.start,
-                part.stop,
-                sketches,
-            ),
-            slices(groups),
-        )
-    return sketches
 
 
 @dataclass(frozen=True)
