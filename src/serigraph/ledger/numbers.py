@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,9 +28,16 @@ class Numbered:
     @staticmethod
     def asked(layout: Layout, releases: tuple[ReleaseRecord, ...], ids: pl.Series) -> Numbered:
         """Look people up, for which all that the ledger knows have to be read."""
-        known = read_newcomers(layout, releases)
-        number = numbers_of(ids, known) if known else _nobody(ids)
-        return Numbered(ids, number, sum(map(len, known)))
+        if not releases:
+            return Numbered(ids, _nobody(ids), 0)
+        people = []
+
+        def known() -> Iterator[pl.Series]:
+            for newcomers in read_newcomers(layout, releases):
+                people.append(len(newcomers))
+                yield newcomers
+
+        return Numbered(ids, numbers_of(ids, known()), sum(people))
 
     def numbers(self, ids: pl.Series) -> NDArray[np.int64]:
         """The numbers of some of these people; before the first release nobody has one."""
@@ -49,7 +56,7 @@ def _nobody(ids: pl.Series) -> NDArray[np.int64]:
     return np.broadcast_to(np.int64(-1), len(ids))
 
 
-def numbers_of(ids: pl.Series, known: Sequence[pl.Series]) -> NDArray[np.int64]:
+def numbers_of(ids: pl.Series, known: Iterable[pl.Series]) -> NDArray[np.int64]:
     """The ledger's number of each id, -1 for people that it does not know; everybody that is known
     has a place in one of the series, and the number of that place among all of them.
 
@@ -57,35 +64,48 @@ def numbers_of(ids: pl.Series, known: Sequence[pl.Series]) -> NDArray[np.int64]:
     [3, -1, 0]
     """
     if ids.dtype == pl.Int64:
-        pieces = [piece.to_numpy() for each in known for piece in each.get_chunks()]
+        pieces = (piece.to_numpy() for each in known for piece in each.get_chunks())
         return _searched(ids.to_numpy(), pieces)
     numbers = np.full(len(ids), -1, dtype=np.int64)
-    if known:
-        people = pl.concat(known).alias("id").to_frame().with_row_index("person")
-        found = ids.alias("id").to_frame().with_row_index("place").join(people, on="id")
-        numbers[found["place"].to_numpy()] = found["person"].to_numpy()
+    people = pl.concat(known).alias("id").to_frame().with_row_index("person")
+    found = ids.alias("id").to_frame().with_row_index("place").join(people, on="id")
+    numbers[found["place"].to_numpy()] = found["person"].to_numpy()
     return numbers
 
 
-def _searched(ids: NDArray[np.int64], known: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+def _searched(ids: NDArray[np.int64], known: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
     """The same for integers. They are mostly in order, and searched in a fraction of the time that
-    it takes to join them."""
+    it takes to join them; one piece after the other, so that memory has to hold only one."""
     if not ascend(ids):
         different, place = np.unique(ids, return_inverse=True)
         return _searched(different, known)[place]
-    # A release that was made on many machines has its people in the order of their districts.
-    orders = [None if ascend(each) else np.argsort(each) for each in known]
     numbers = np.full(len(ids), -1, dtype=np.int64)
+    first = 0
+    for each in known:
+        # A release that was made on many machines has its people in the order of their districts.
+        order = None if ascend(each) else np.argsort(each)
+        _search(ids, each if order is None else each[order], order, first, numbers)
+        first += len(each)
+    return numbers
+
+
+def _search(
+    ids: NDArray[np.int64],
+    known: NDArray[np.int64],
+    order: NDArray[np.intp] | None,
+    first: int,
+    numbers: NDArray[np.int64],
+) -> None:
+    """Write the numbers of those ids that are known; both ascend. Known ones are numbered from
+    ``first`` on, in another order where that is given."""
+    begin, ids = _between(ids, known)
+    numbers = numbers[begin : begin + len(ids)]
 
     def search(here: slice) -> None:
-        first = 0
-        for each, order in zip(known, orders, strict=True):
-            place, among = _matches(ids[here], each if order is None else each[order])
-            numbers[here][place] = first + (among if order is None else order[among])
-            first += len(each)
+        place, among = _matches(ids[here], known)
+        numbers[here][place] = first + (among if order is None else order[among])
 
     side_by_side(search, slices(len(ids), longest=TOGETHER))
-    return numbers
 
 
 def _matches(

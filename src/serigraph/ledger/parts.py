@@ -271,9 +271,9 @@ def read_people(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> pl.DataF
     return ids.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("person"), "id")
 
 
-def read_newcomers(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> list[pl.Series]:
+def read_newcomers(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> Iterator[pl.Series]:
     """The ids of the people that each release was the first for, in the order of their numbers."""
-    return side_by_side(lambda release: read_part(layout, release, PEOPLE)["id"], releases)
+    return (read_part(layout, release, PEOPLE)["id"] for release in releases)
 
 
 def _encode(

@@ -69,7 +69,7 @@ def recall_history(
             range(len(releases)),
             first_half(report),
         )
-        del values  # so that what follows finds memory
+        values.clear()  # what follows finds its memory
         asked = looking.result()
     first = [0, *accumulate(len(each.lengths) for each in held)]
     tiles = _Tiles.empty(len(ids), len(releases))

@@ -104,8 +104,8 @@ class Exposures(Different):
         """
         sizes, of_group = ranked(np.asarray(size, dtype=np.int64))
         counts, of_count = ranked(np.asarray(count, dtype=np.int64))
-        # Most groups hold most values once, and few sizes are frequent: what occurs most has numbers
-        # side by side, so that what is known of it stays in a processor's cache.
+        # Most groups hold most values once, and few sizes are frequent: numbers of what occurs most
+        # lie side by side, so that what is known of it stays in a processor's cache.
         key = of_count * np.int64(len(sizes))
         key += np.repeat(of_group, lengths)
         values = int(np.max(value, initial=0)) + 1
