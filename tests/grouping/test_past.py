@@ -74,7 +74,8 @@ def test_a_share_is_what_the_strategy_lets_everybody_bear(problem: Case, size: i
     if problem.history.releases == 0:
         return
     touched, shares = shares_of(f, s, np.arange(len(problem.people)), np.inf)
-    for row, person in zip(shares.reshape(-1, touched), problem.people, strict=True):
+    rows = shares.reshape(len(problem.people), touched)
+    for row, person in zip(rows, problem.people, strict=True):
         for t, share in enumerate(row.tolist()):
             value = int(s.touched[t])
             for count in range(1, int(size / f.base[value]) + 1):

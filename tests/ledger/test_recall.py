@@ -134,6 +134,40 @@ def test_pieces_and_compiled_loops_change_nothing(
             assert np.array_equal(getattr(other, name), getattr(whole, name)), name
 
 
+def pairs_and_threes(rng: random.Random) -> tuple[Person, ...]:
+    """Many groups of few kinds: exposures are looked up, and not ranked."""
+    return tuple(
+        Person(id=number, group=number % 70, values=tuple(rng.sample(VALUES, rng.randint(1, 3))))
+        for number in range(160)
+    )
+
+
+@pytest.mark.parametrize("loop", [kernels, loops])
+@pytest.mark.parametrize("narrow", [2**16, 12, 3])  # exposures that the narrow type tells apart
+def test_the_width_of_numbers_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, narrow: int, loop: ModuleType
+) -> None:
+    monkeypatch.setattr(recall, "fastest", lambda: loop)
+    monkeypatch.setattr(
+        recall,
+        "kind_of_numbers",
+        lambda exposures: np.uint16 if exposures <= narrow else np.int32,
+    )
+    rng = random.Random(3)
+    series = new_series(tmp_path)
+    past = (random_release(rng, text=False), pairs_and_threes(rng), random_release(rng, text=False))
+    for number, release in enumerate(past):
+        publish(series, f"r{number}", release)
+    ids = list(range(-20, 170))
+    history = series.history(pl.Series(ids), VALUES)
+    assert len(history.value) > 12
+    assert history.exposure.dtype == (np.uint16 if narrow == 2**16 else np.int32)
+    for place, id in enumerate(ids):
+        for number, release in enumerate(past):
+            naive = naive_exposures(release, PRESENCE_UNKNOWN, id)
+            assert read_history(history, number, place, VALUES) == naive
+
+
 @pytest.mark.parametrize("loop", [kernels, loops])
 def test_groups_come_in_the_order_of_neighbourhoods(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loop: ModuleType

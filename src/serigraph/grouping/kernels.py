@@ -66,8 +66,8 @@ class Facts(NamedTuple):
     key: NDArray[np.int64]  # random, one a person
     past: NDArray[np.int32]  # [row, release] -> past group or -1
     past_row: NDArray[np.uint32]  # of each person, if there is a past
-    past_start: NDArray[np.int64]
-    past_exposure: NDArray[np.int32]
+    past_start: NDArray[np.integer]
+    past_exposure: NDArray[np.integer]
     exposure_value: NDArray[np.int32]
     exposure_survival: NDArray[np.float64]  # 1 - n_s/n
     own: NDArray[np.float64]  # largest target of a person for what it holds; 0 until looked for
@@ -736,7 +736,7 @@ def with_holder(f, board, side, value, size, need):
     asked = holders * base
     if f.interleave and base > 0.0:
         asked = holders * size
-        if 2.0 * base <= size:
+        if 2.0 * base <= size * (1.0 + SLACK):
             cap = int(size * (1.0 + SLACK) / base)
             asked = float((int(holders) + cap - 1) // cap * size)
     return asked if asked > need else need
@@ -1411,7 +1411,11 @@ def deal_cell(f, s, people, a, b, last_resort, slot, shares):
     groups = np.int64(0)
     while is_possible and groups == 0 and size <= largest:
         groups = deal(f, s, people, a, b, present, touched, size, shares, slot)
+        tried = size
         size = max(size + 1, size + size // 5)
+        # As many groups as before would be the same, and fail again.
+        while (b - a) // size == (b - a) // tried and present // size == present // tried:
+            size += 1
     clear(s, touched)
     return VALID if groups > 0 else FAILED, groups, shares
 

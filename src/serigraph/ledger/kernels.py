@@ -59,12 +59,12 @@ def list_entries(
 
 
 @kernel
-def renumber(key, start, length, number, renumbered):
-    """Write the number of each key, list by list, each of which has a start and a length."""
+def renumber(number, start, length, number_of, renumbered):
+    """Write the new number of each number, list by list, each of which has a start and a length."""
     at = np.uint64(0)
     for g in range(len(start)):
         for i in range(np.uint64(start[g]), np.uint64(start[g] + length[g])):
-            renumbered[at] = number[np.uint64(key[i])]
+            renumbered[at] = number_of[np.uint64(number[i])]
             at += np.uint64(1)
 
 

@@ -62,15 +62,15 @@ def list_entries(
 
 
 def renumber(
-    key: NDArray[Any],
+    number: NDArray[np.integer],
     start: NDArray[np.int64],
-    length: NDArray[np.int64],
-    number: NDArray[np.int32],
-    renumbered: NDArray[np.int32],
+    length: NDArray[np.integer],
+    number_of: NDArray[np.integer],
+    renumbered: NDArray[np.integer],
 ) -> None:
     """See ``kernels.renumber``."""
     entry = np.repeat(start - (np.cumsum(length) - length), length) + np.arange(len(renumbered))
-    renumbered[:] = number[key[entry]]
+    renumbered[:] = number_of[number[entry]]
 
 
 def find_neighbourhoods(

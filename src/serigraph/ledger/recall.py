@@ -29,7 +29,14 @@ from serigraph.ledger.parts import (
     read_values,
 )
 from serigraph.ledger.release import PastExposure, ReleaseRecord
-from serigraph.population import Different, Exposures, History, ranked
+from serigraph.population import (
+    Different,
+    Exposures,
+    History,
+    kind_of_numbers,
+    kind_of_starts,
+    ranked,
+)
 from serigraph.progress import Progress, first_half, second_half, silently
 from serigraph.threads import TOGETHER, side_by_side, slices
 
@@ -62,7 +69,7 @@ def recall_history(
         # Everything is written where it stays: to provide memory takes the system longer than to
         # fill it.
         ends = list(accumulate(map(count_rows, values)))
-        numbers = np.empty(ends[-1], dtype=np.int32)
+        numbers = np.empty(ends[-1], dtype=kind_of_numbers(0))
         room = np.split(numbers, ends[:-1])
         held = side_by_side(
             lambda j: _Held.recall(_sizes(layout, releases[j]), values[j], protected, room[j]),
@@ -83,9 +90,11 @@ def recall_history(
     )
     together = Exposures.together([each.exposures for each in held])
     number = np.split(together.number, list(accumulate(len(each.exposures) for each in held))[:-1])
-    entries = [0, *accumulate(len(each.key) for each in held)]
-    exposure = numbers if entries[-1] == len(numbers) else np.empty(entries[-1], dtype=np.int32)
-    start = np.zeros(first[-1] + 1, dtype=np.int64)
+    entries = [0, *accumulate(len(each.number) for each in held)]
+    kind = kind_of_numbers(len(together))
+    stays = entries[-1] == len(numbers) and numbers.dtype == kind
+    exposure = numbers if stays else np.empty(entries[-1], dtype=kind)
+    start = np.zeros(first[-1] + 1, dtype=kind_of_starts(entries[-1]))
     side_by_side(
         lambda j: held[j].write_numbers(
             number[j],
@@ -97,7 +106,7 @@ def recall_history(
     )
     history = History(
         groups=tiles.by_person(),
-        start=np.cumsum(start, out=start),
+        start=np.cumsum(start, dtype=start.dtype, out=start),
         exposure=exposure,
         value=together.value,
         count=together.count,
@@ -112,20 +121,18 @@ class _Held:
 
     group: NDArray[np.uint32]  # the release's number of each group, ascending
     lengths: NDArray[np.int64]
-    key: NDArray[Any]  # of what each group held, ascending by value
-    keys: int  # that there may be
+    number: NDArray[np.integer]  # of each exposure of each group, ascending by value
     exposures: Different  # that occur
-    exposure_key: NDArray[np.int64]  # of each of them
 
     @staticmethod
     def recall(
         size: NDArray[np.int64],
         values: Sequence[bytes],
         protected: Sequence[str],
-        room: NDArray[np.int32],
+        room: NDArray[np.integer],
     ) -> _Held:
         """From the sizes of the groups, and the files that say what they held. ``room`` has a place
-        for each of their rows: keys are written there."""
+        for each of their rows: numbers are written there, if they are narrow enough."""
         loop = fastest()
         index = {name: number for number, name in enumerate(protected)}
         sizes, size_rank = ranked(size)
@@ -135,7 +142,7 @@ class _Held:
         per_size = max(len(protected), 1)
         per_count = per_size * max(len(sizes), 1)
         keys = per_count * counts
-        key: NDArray[Any] = room if keys < 2**31 else np.empty(len(room), dtype=np.int64)
+        key: NDArray[Any] = np.empty(len(room), dtype=np.int32 if keys < 2**31 else np.int64)
         run_group = np.empty(len(room), dtype=np.uint32)
         run_start = np.empty(len(room) + 1, dtype=np.int64)
         run_start[0] = 0
@@ -165,38 +172,41 @@ class _Held:
             of_key = np.repeat(group, lengths)
             key = key[np.lexsort((key % per_size, of_key))]
             group, lengths = np.unique(of_key, return_counts=True)
+        number: NDArray[np.integer]
         if len(marks):
-            found = exposure_key = np.flatnonzero(marks)
+            found = np.flatnonzero(marks)
+            number_of = np.empty(keys, dtype=kind_of_numbers(len(found)))
+            number_of[found] = np.arange(len(found))
+            number = room[: len(key)] if number_of.dtype == room.dtype else key
+            for part in slices(len(key), longest=TOGETHER):
+                np.take(number_of, key[part], out=number[part], mode="clip")
         else:
-            found, key = ranked(key)
-            keys = len(found)
-            exposure_key = np.arange(keys)
+            found, number = ranked(key)
+            number = number.astype(kind_of_numbers(len(found)))
         left, value = np.divmod(found, per_size)
         count, size_at = np.divmod(left, max(len(sizes), 1))
         return _Held(
             group=group,
             lengths=lengths,
-            key=key,
-            keys=keys,
+            number=number,
             exposures=Different(value.astype(np.int32), count.astype(np.int64), sizes[size_at]),
-            exposure_key=exposure_key,
         )
 
     def write_numbers(
         self,
-        number: NDArray[np.int32],
+        number_of: NDArray[np.int32],
         order: NDArray[np.intp],
-        lengths: NDArray[np.int64],
-        exposure: NDArray[np.int32],
+        lengths: NDArray[np.integer],
+        exposure: NDArray[np.integer],
     ) -> None:
         """Write how much each group held, in this order of the groups, and what it was, with the
-        ``number`` that each exposure has among all."""
-        number_of = np.empty(self.keys, dtype=np.int32)
-        number_of[self.exposure_key] = number
+        number that each exposure has among all."""
         start = np.cumsum(self.lengths) - self.lengths
-        key = self.key.copy()  # may lie where it is written to
+        number = self.number.copy()  # may lie where it is written to
         lengths[:] = self.lengths[order]
-        fastest().renumber(key, start[order], lengths, number_of, exposure)
+        fastest().renumber(
+            number, start[order], lengths, number_of.astype(exposure.dtype), exposure
+        )
 
 
 @dataclass(frozen=True)

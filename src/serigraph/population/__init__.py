@@ -1,7 +1,13 @@
 """The people of a release and their past, as arrays that every later step reads."""
 
 from serigraph.population.domain import Domain, Kind
-from serigraph.population.history import Different, Exposures, History
+from serigraph.population.history import (
+    Different,
+    Exposures,
+    History,
+    kind_of_numbers,
+    kind_of_starts,
+)
 from serigraph.population.ordering import (
     are_in_order,
     ascend,
@@ -31,6 +37,8 @@ __all__ = [
     "Taxonomy",
     "are_in_order",
     "ascend",
+    "kind_of_numbers",
+    "kind_of_starts",
     "occurrences",
     "occurring",
     "order_by",

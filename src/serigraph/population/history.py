@@ -30,8 +30,8 @@ class History:
     """
 
     groups: NDArray[np.int32]  # one row a person, one column a past release
-    start: NDArray[np.int64]
-    exposure: NDArray[np.int32]
+    start: NDArray[np.integer]  # as narrow as can be, as the next: there are many of both
+    exposure: NDArray[np.integer]
     value: NDArray[np.int32]
     count: NDArray[np.int64]
     size: NDArray[np.int64]  # the people that the adversary has to choose from
@@ -59,12 +59,13 @@ class History:
         """A history from what the groups held, piece by piece, in the order of the groups."""
         together = Exposures.together(pieces)
         numbers = np.split(together.number, np.cumsum([len(each) for each in pieces])[:-1])
+        exposure = np.concatenate(
+            [number[each.number] for number, each in zip(numbers, pieces, strict=True)]
+        )
         return History(
             groups=np.ascontiguousarray(groups),
-            start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-            exposure=np.concatenate(
-                [number[each.number] for number, each in zip(numbers, pieces, strict=True)]
-            ),
+            start=np.concatenate([[0], np.cumsum(lengths)]).astype(kind_of_starts(len(exposure))),
+            exposure=exposure.astype(kind_of_numbers(len(together))),
             value=together.value,
             count=together.count,
             size=together.size,
@@ -73,6 +74,16 @@ class History:
     def subset(self, kept: NDArray[np.bool_]) -> History:
         """The history of some of the people only."""
         return replace(self, groups=self.groups[kept])
+
+
+def kind_of_starts(entries: int) -> type[np.integer]:
+    """The type that tells where lists begin, of so many entries all together."""
+    return np.int32 if entries < 2**31 else np.int64
+
+
+def kind_of_numbers(exposures: int) -> type[np.integer]:
+    """The type that tells so many exposures apart."""
+    return np.uint16 if exposures <= 2**16 else np.int32
 
 
 @dataclass(frozen=True)
@@ -91,7 +102,7 @@ class Different:
 class Exposures(Different):
     """What groups held, as numbers of exposures that all differ."""
 
-    number: NDArray[np.int32]  # for each value in each group
+    number: NDArray[np.integer]  # for each value in each group
 
     @staticmethod
     def of(lengths: Numbers, value: Numbers, count: Numbers, size: Numbers) -> Exposures:

@@ -263,7 +263,7 @@ def _exposures(
 
 
 def _entries(
-    start: NDArray[np.int64], group: NDArray[np.integer]
+    start: NDArray[np.integer], group: NDArray[np.integer]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """What these groups hold, one after the other: the place of the group among them, and that of
     the entry among all.
