@@ -1,0 +1,28 @@
+"""Whoever asks for a large group has few others with it: cells of people with a past are small."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from grouping.releases import generated, history_of, plan, with_values
+from serigraph.engines.local import make_release
+from serigraph.population import History
+from serigraph.privacy import Geometric
+from serigraph.randomness import SeededRandomness
+
+
+def test_few_are_in_a_larger_group_because_of_others() -> None:
+    draw = np.random.default_rng(1)
+    first = generated("uniform", "frequent", 20_000, draw)
+    geometric = replace(plan("bucketised", "top-down"), strategy=Geometric(Fraction(2)))
+    known = make_release(first, History.none(first.size), geometric, SeededRandomness(2))
+    # One person in twenty returns, and some of those ask for a group of six; others for four.
+    past = history_of(known)
+    past.groups[draw.random(first.size) > 1 / 20] = -1
+    again = with_values(first, draw.permutation(first.held))
+    size = make_release(again, past, geometric, SeededRandomness(3)).proof.size
+    assert size.min() == 4
+    assert np.average(size > 5, weights=size) < 0.4  # 0.86 in cells of 256 people and more
