@@ -1,8 +1,8 @@
 """Speed beside the machine's floor, in one run: `make bench`.
 
 The floor is what Polars needs to read the same file, sort it by one 64-bit key and write it.
-Product and floor run one after the other, three times, and the best of each counts. Everything is
-written to bench-out/, one JSON file a run, which `make bench-compare` sets beside each other.
+Product and floor take turns, three times, and the best of each counts. Everything is written to
+bench-out/, one JSON file a run, which `make bench-compare` sets beside each other.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from serigraph import __version__
 from serigraph.ledger import Series
 
 Row = dict[str, Any]
+Run = Callable[[], Row]
 
 
 def worker(*arguments: str | Path) -> Row:
@@ -58,22 +61,29 @@ class Bench:
         Series.create(path, {"policy.toml": policy.encode()})
         return path
 
-    def floor(self, table: Path) -> Row:
-        out = self.folder / f"floor{table.suffix}"
-        return best([worker("floor", table, out) for _ in range(self.repeats)])
+    def floor(self, table: Path) -> Run:
+        return lambda: worker("floor", table, self.folder / f"floor{table.suffix}")
 
-    def publish(self, table: Path, series: Path, registry: str | Path = "") -> Row:
-        """The best of several releases of the same table, each onto a copy of the series.
+    @contextmanager
+    def publishing(self, table: Path, series: Path, registry: str | Path = "") -> Iterator[Run]:
+        """A release of the table onto a copy of the series, as often as there are runs.
 
-        All copies are made first, so that the runs follow each other at once, as those of the floor
-        do: on a virtual machine that gives free memory back to its host, whoever has waited a few
-        seconds pays over a second for each gigabyte.
+        All copies are made first, so that the runs follow each other at once: on a virtual machine
+        that gives free memory back to its host, whoever has waited a few seconds pays over a second
+        for each gigabyte.
         """
         with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
             copies = [Path(scratch) / str(run) / series.name for run in range(self.repeats)]
             for copy in copies:
                 shutil.copytree(series, copy)
-            return best([worker("publish", table, copy, registry) for copy in copies])
+            left = iter(copies)
+            yield lambda: worker("publish", table, next(left), registry)
+
+    def in_turn(self, one: Run, other: Run) -> tuple[Row, Row]:
+        """The best of each of two kinds of runs. They take turns: on a machine with neighbours a
+        minute may be half as fast as the one before."""
+        pairs = [(one(), other()) for _ in range(self.repeats)]
+        return best([first for first, _ in pairs]), best([second for _, second in pairs])
 
     def add(self, work: str, target: str, figure: float, unit: str, **details: Any) -> None:
         self.rows.append(
@@ -87,14 +97,16 @@ class Bench:
                 print(f"    {name}: {times}", flush=True)
 
 
-def first_release(bench: Bench, people: int, form: str = "bucketised") -> Row:
+def first_release(
+    bench: Bench, people: int, form: str = "bucketised"
+) -> AbstractContextManager[Run]:
     series = bench.series(f"first-{people}", data.policy(form=form))
-    return bench.publish(bench.table(people, 1), series)
+    return bench.publishing(bench.table(people, 1), series)
 
 
 def first_beside_floor(bench: Bench, people: int, form: str) -> Row:
-    floor = bench.floor(bench.table(people, 1))
-    release = first_release(bench, people, form)
+    with first_release(bench, people, form) as publish:
+        floor, release = bench.in_turn(bench.floor(bench.table(people, 1)), publish)
     bench.add(
         f"release 1, {people:,} people, {form}",
         "<= 4 x floor",
@@ -112,14 +124,13 @@ def first_beside_floor(bench: Bench, people: int, form: str) -> Row:
 def later_releases(
     bench: Bench, people: int, releases: int, name: str, strategy: str, target: str
 ) -> Row:
-    """The last of many releases beside the first, which is made once more: on a machine with
-    neighbours a minute may be half as fast as the one before."""
+    """The last of many releases beside the first, which is made once more."""
     series = bench.series(f"{name}-{people}", data.policy(strategy=strategy))
     for number in range(1, releases):
         worker("publish", bench.table(people, number), series)
     table = bench.table(people, releases)
-    first = first_release(bench, people)
-    last = bench.publish(table, series)
+    with first_release(bench, people) as publish_first, bench.publishing(table, series) as publish:
+        first, last = bench.in_turn(publish_first, publish)
     bench.add(
         f"release {releases}, {people:,} people, 80 % returning, {name}",
         target,
@@ -148,13 +159,10 @@ def with_registry(bench: Bench, people: int) -> None:
         data.table(people, 1).sample(people // 10, seed=3),
         bench.folder / f"tables/release-of-{people}.parquet",
     )
-    floor = bench.floor(registry)
     rare = ", ".join(f'"{name}"' for name in data.NAMES[-2:])
-    release = bench.publish(
-        table,
-        bench.series(f"registry-{people}", data.policy(protected=f"values = [{rare}]")),
-        registry,
-    )
+    series = bench.series(f"registry-{people}", data.policy(protected=f"values = [{rare}]"))
+    with bench.publishing(table, series, registry) as publish:
+        floor, release = bench.in_turn(bench.floor(registry), publish)
     bench.add(
         f"registry of {people:,}, release of {people // 10:,}, 1 % protected",
         "<= 2 x floor",
