@@ -192,12 +192,16 @@ def test_both_engines_meet_the_same_bars(
         certificate = series.path / "releases" / "r01" / "certificate.json"
         assert len(serigraph.verify(certificate).checks) == 4
         assert serigraph.status(series).people > 0
-    for turn, here, there in zip(case.engines, made["local"], made["mixed"], strict=True):
+    # With a past, a few cells decide over so few people: on one machine the mean size of a second
+    # release is between 29 and 40 from run to run.
+    close = [0.1] + [0.1 if "generalised" in case.output else 0.5] * (len(tables) - 1)
+    turns = zip(case.engines, made["local"], made["mixed"], close, strict=True)
+    for turn, here, there, by in turns:
         assert there.record.table_digest == here.record.table_digest
         assert there.figures.keys() == here.figures.keys()
         assert there.figures["suppressed_values"] <= here.figures["suppressed_values"]
         size = "mean_size_with_protected_value"
-        assert there.figures[size] == pytest.approx(here.figures[size], rel=0.1)
+        assert there.figures[size] == pytest.approx(here.figures[size], rel=by)
         pieces = [part for part in there.record.parts if part.name.startswith("groups")]
         assert (len(pieces) > 1) == (turn == "s")
         rows = sum(table.height for table in there.tables.values())
