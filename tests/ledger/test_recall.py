@@ -168,33 +168,6 @@ def test_the_width_of_numbers_changes_nothing(
             assert read_history(history, number, place, VALUES) == naive
 
 
-@pytest.mark.parametrize("loop", [kernels, loops])
-def test_groups_come_in_the_order_of_neighbourhoods(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loop: ModuleType
-) -> None:
-    monkeypatch.setattr(recall, "fastest", lambda: loop)
-    rng = random.Random(7)
-    series = new_series(tmp_path)
-    for number in range(3):
-        publish(series, f"r{number}", random_release(rng, text=False))
-    ids = rng.sample(range(-20, 60), 60)  # some of the groups' people are not asked for
-    near = np.array([rng.randrange(2**16) for _ in ids], dtype=np.uint16)
-    plain = series.history(pl.Series(ids), VALUES)
-    with series.writing() as writer:
-        history = writer.history(pl.Series(ids), VALUES, near)
-    order = []
-    for release in range(3):
-        numbers = sorted({int(group) for group in history.groups[:, release] if group >= 0})
-        last = [int(near[history.groups[:, release] == group].max()) for group in numbers]
-        assert last == sorted(last)
-        order += numbers
-        for place in range(len(ids)):
-            expected = read_history(plain, release, place, VALUES)
-            assert read_history(history, release, place, VALUES) == expected
-    assert order == sorted(order)  # release by release
-    assert not np.array_equal(history.groups, plain.groups)
-
-
 def test_dtypes_are_those_that_kernels_read(tmp_path: Path) -> None:
     series = new_series(tmp_path)
     publish(series, "a", FIRST)

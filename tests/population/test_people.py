@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import polars as pl
 import pytest
@@ -13,7 +11,6 @@ from hypothesis import strategies as st
 from population.models import (
     CLASSES,
     VALUES,
-    WIDTHS,
     PastGroup,
     Person,
     crowds,
@@ -105,29 +102,6 @@ def test_arrays_that_do_not_fit_each_other_are_no_population() -> None:
     population = population_of([Person((0, 0), True, frozenset("a"))] * 2, ["a", "k"])
     with pytest.raises(ImpossibleState):
         Population(**{**vars(population), "present": population.present[:1]})
-
-
-@unhurried
-@given(crowds(), st.integers(1, 20), st.data())
-def test_neighbourhoods_take_the_bits_of_all_columns_in_turn(
-    people: list[Person], times: int, data: st.DataObject
-) -> None:
-    """Columns are repeated, so that there may be more of them than bits."""
-    two = population_of(people, protected_names(people))
-    population = replace(
-        two, domains=two.domains * times, codes=np.ascontiguousarray(np.tile(two.codes, (times, 1)))
-    )
-    columns = min(2 * times, 16)
-    expected = []
-    for person in people:
-        text = ""
-        for bit in range(1, 1 + 16 // columns):
-            for cell, width in (list(zip(person.cells, WIDTHS, strict=True)) * times)[:columns]:
-                text += str(cell * 2**bit // width % 2)
-        expected.append(int(text.ljust(16, "0"), 2))
-    assert population.neighbourhoods().tolist() == expected
-    some = np.array(data.draw(st.lists(st.sampled_from(range(len(people))))), dtype=np.int64)
-    assert population.neighbourhoods(some).tolist() == [expected[i] for i in some]
 
 
 def test_values_have_codes_however_many_there_are() -> None:

@@ -17,34 +17,46 @@ def list_entries(
     per_size,
     per_count,
     runs,
-    key,
+    found,
+    number_of,
+    key_of,
+    number,
     run_group,
     run_start,
-    marks,
 ):
-    """Write a key for each entry of a piece whose value is asked for; others have a negative one
-    in ``values``. The key is the value, which is less than ``per_size``, and the key of the group,
-    and the count times ``per_count``. Keys that occur are marked, if there is a mark for each.
+    """Write a number for each entry of a piece whose value is asked for; others have a negative one
+    in ``values``. Each entry has a key: the value, which is less than ``per_size``, and the key of
+    the group, and the count times ``per_count``. Keys are numbered as they occur, and ``found`` are
+    numbered already: ``number_of`` each key, negative if there is none, and the ``key_of`` each
+    number. Without room for these, the key itself is written.
 
     Entries of a group that follow each other are a run, of which group and start are written; so
     many ``runs`` are written already, and behind them where the next one starts. Returns the number
-    of runs, and whether groups ascend, and values within each, from the last entry before.
+    of runs, that of keys, and whether groups ascend, and values within each, from the last entry
+    before. If there are more keys than room for them, that is all that is said.
     """
     end = run_start[runs]
     ascend = True
-    is_marked = len(marks) > 0
+    is_numbered = len(key_of) > 0
     last_group, last_value = np.int64(-1), np.int64(-1)
     if runs > 0:
-        last_group, last_value = np.int64(run_group[runs - 1]), np.int64(key[end - 1]) % per_size
+        last_group, last_key = np.int64(run_group[runs - 1]), np.int64(number[end - 1])
+        last_value = (key_of[last_key] if is_numbered else last_key) % per_size
     for i in range(len(code)):
         value = values[np.uint32(code[i])]
         if value < 0:
             continue
         my_group = np.int64(group[i])
         mine = value + group_key[group[i]] + count[i] * per_count
-        key[np.uint64(end)] = mine
-        if is_marked:
-            marks[np.uint64(mine)] = True
+        if is_numbered:
+            if number_of[np.uint64(mine)] < 0:
+                if found == len(key_of):
+                    return runs, found + 1, ascend
+                number_of[np.uint64(mine)] = found
+                key_of[found] = mine
+                found += 1
+            mine = np.int64(number_of[np.uint64(mine)])
+        number[np.uint64(end)] = mine
         if my_group == last_group:
             ascend &= last_value < value
         else:
@@ -55,24 +67,14 @@ def list_entries(
         last_group, last_value = my_group, value
         end += 1
     run_start[runs] = end
-    return runs, ascend
+    return runs, found, ascend
 
 
 @kernel
-def renumber(number, start, length, number_of, renumbered):
-    """Write the new number of each number, list by list, each of which has a start and a length."""
-    at = np.uint64(0)
-    for g in range(len(start)):
-        for i in range(np.uint64(start[g]), np.uint64(start[g] + length[g])):
-            renumbered[at] = number_of[np.uint64(number[i])]
-            at += np.uint64(1)
-
-
-@kernel
-def find_neighbourhoods(person, group, lives, near):
-    """Write for each group the last of the neighbourhoods that its members live in."""
-    for i in range(len(person)):
-        near[group[i]] = max(near[group[i]], lives[person[i]])
+def renumber(number, number_of, renumbered):
+    """Write the new number of each number."""
+    for i in range(len(number)):
+        renumbered[i] = number_of[np.uint64(number[i])]
 
 
 @kernel

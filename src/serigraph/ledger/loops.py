@@ -31,11 +31,13 @@ def list_entries(
     per_size: int,
     per_count: int,
     runs: int,
-    key: NDArray[Any],
+    found: int,
+    number_of: NDArray[np.int32],
+    key_of: NDArray[np.int64],
+    number: NDArray[np.integer],
     run_group: NDArray[np.uint32],
-    run_start: NDArray[np.int64],
-    marks: NDArray[np.bool_],
-) -> tuple[int, bool]:
+    run_start: NDArray[np.integer],
+) -> tuple[int, int, bool]:
     """See ``kernels.list_entries``."""
     ascend = True
     for part in slices(len(code), longest=TOGETHER):
@@ -43,44 +45,37 @@ def list_entries(
         named = value >= 0
         value, groups = value[named], group[part][named]
         mine = value + group_key[groups] + count[part][named].astype(np.int64) * per_count
+        if len(key_of):
+            new = np.unique(mine[number_of[mine] < 0])
+            first, found = found, found + len(new)
+            if found > len(key_of):
+                return runs, found, ascend
+            number_of[new] = np.arange(first, found)
+            key_of[first:found] = new
+            mine = number_of[mine]
         begin = int(run_start[runs])
-        key[begin : begin + len(mine)] = mine
-        if len(marks):
-            marks[mine] = True
+        number[begin : begin + len(mine)] = mine
         before = [run_group[runs - 1]] if runs else []
         groups = np.concatenate([np.array(before, dtype=groups.dtype), groups])
-        value = key[begin - len(before) : begin + len(mine)] % per_size
+        key: NDArray[Any] = number[begin - len(before) : begin + len(mine)]
+        value = (key_of[key] if len(key_of) else key) % per_size
         is_next = groups[1:] != groups[:-1]
         ascend &= bool((np.where(is_next, groups[1:] > groups[:-1], value[1:] > value[:-1])).all())
-        first = np.flatnonzero(np.append(not before, is_next)[: len(groups)])
-        end = runs + len(first)
-        run_group[runs:end] = groups[first]
-        run_start[runs:end] = begin - len(before) + first
+        starts = np.flatnonzero(np.append(not before, is_next)[: len(groups)])
+        end = runs + len(starts)
+        run_group[runs:end] = groups[starts]
+        run_start[runs:end] = begin - len(before) + starts
         run_start[end] = begin + len(mine)
         runs = end
-    return runs, ascend
+    return runs, found, ascend
 
 
 def renumber(
-    number: NDArray[np.integer],
-    start: NDArray[np.int64],
-    length: NDArray[np.integer],
-    number_of: NDArray[np.integer],
-    renumbered: NDArray[np.integer],
+    number: NDArray[np.integer], number_of: NDArray[np.integer], renumbered: NDArray[np.integer]
 ) -> None:
     """See ``kernels.renumber``."""
-    entry = np.repeat(start - (np.cumsum(length) - length), length) + np.arange(len(renumbered))
-    renumbered[:] = number_of[number[entry]]
-
-
-def find_neighbourhoods(
-    person: NDArray[np.uint32],
-    group: NDArray[np.uint32],
-    lives: NDArray[np.uint16],
-    near: NDArray[np.uint16],
-) -> None:
-    """See ``kernels.find_neighbourhoods``."""
-    np.maximum.at(near, group, lives[person])
+    for part in slices(len(number), longest=TOGETHER):
+        renumbered[part] = number_of[number[part]]
 
 
 def place_members(

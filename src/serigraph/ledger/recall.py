@@ -37,9 +37,10 @@ from serigraph.population import (
     kind_of_starts,
     ranked,
 )
-from serigraph.progress import Progress, first_half, second_half, silently
+from serigraph.progress import Progress, Report, first_half, second_half, silently
 from serigraph.threads import TOGETHER, side_by_side, slices
 
+_TABLE = 1 << 22  # different exposures for which a table can always be afforded
 _TILE = 1 << 14  # people whose past groups over some twenty releases stay in a processor's cache
 
 
@@ -48,16 +49,13 @@ def recall_history(
     releases: tuple[ReleaseRecord, ...],
     ids: pl.Series,
     protected: Sequence[str],
-    near: NDArray[np.uint16] | None = None,
     progress: Progress = silently,
 ) -> tuple[Numbered, History]:
     """The numbers that people have in the ledger, and their history for the values named in
     ``protected``, in the order that they were asked for.
 
     People that the ledger does not know have -1 everywhere. Groups that held none of the values
-    are left out. Sizes follow the adversary that each release was made against. If it is said in
-    which neighbourhood people live, the groups of each release come in the order of these: whoever
-    follows neighbours finds their past side by side.
+    are left out. Sizes follow the adversary that each release was made against.
     """
     # Who people are is looked up beside what groups held.
     with ThreadPoolExecutor(1) as beside:
@@ -78,16 +76,9 @@ def recall_history(
         )
         values.clear()  # what follows finds its memory
         asked = looking.result()
-    first = [0, *accumulate(len(each.lengths) for each in held)]
+    first = [0, *accumulate(len(each.group) for each in held)]
     tiles = _Tiles.empty(len(ids), len(releases))
-    place, lives = _places(asked, tiles, near)
-    order = side_by_side(
-        lambda j: _place_groups(
-            layout, releases[j], held[j], first[j], place, lives, tiles.release(j)
-        ),
-        range(len(releases)),
-        second_half(report),
-    )
+    _place_groups(layout, releases, held, first, asked, tiles, second_half(report))
     together = Exposures.together([each.exposures for each in held])
     number = np.split(together.number, list(accumulate(len(each.exposures) for each in held))[:-1])
     entries = [0, *accumulate(len(each.number) for each in held)]
@@ -95,18 +86,16 @@ def recall_history(
     stays = entries[-1] == len(numbers) and numbers.dtype == kind
     exposure = numbers if stays else np.empty(entries[-1], dtype=kind)
     start = np.zeros(first[-1] + 1, dtype=kind_of_starts(entries[-1]))
-    side_by_side(
-        lambda j: held[j].write_numbers(
-            number[j],
-            order[j],
-            start[1 + first[j] : 1 + first[j + 1]],
-            exposure[entries[j] : entries[j + 1]],
-        ),
-        range(len(releases)),
-    )
+
+    def write(j: int) -> None:
+        start[1 + first[j] : 1 + first[j + 1]] = held[j].ends + entries[j]
+        here = exposure[entries[j] : entries[j + 1]]
+        fastest().renumber(held[j].number, number[j].astype(kind), here)
+
+    side_by_side(write, range(len(releases)))
     history = History(
         groups=tiles.by_person(),
-        start=np.cumsum(start, dtype=start.dtype, out=start),
+        start=start,
         exposure=exposure,
         value=together.value,
         count=together.count,
@@ -120,7 +109,7 @@ class _Held:
     """What the groups of one release held of some values; other groups are left out."""
 
     group: NDArray[np.uint32]  # the release's number of each group, ascending
-    lengths: NDArray[np.int64]
+    ends: NDArray[np.integer]  # of each group, in the next
     number: NDArray[np.integer]  # of each exposure of each group, ascending by value
     exposures: Different  # that occur
 
@@ -142,70 +131,60 @@ class _Held:
         per_size = max(len(protected), 1)
         per_count = per_size * max(len(sizes), 1)
         keys = per_count * counts
-        key: NDArray[Any] = np.empty(len(room), dtype=np.int32 if keys < 2**31 else np.int64)
-        run_group = np.empty(len(room), dtype=np.uint32)
-        run_start = np.empty(len(room) + 1, dtype=np.int64)
-        run_start[0] = 0
-        marks = np.zeros(keys if keys <= len(room) else 0, dtype=np.bool_)
         group_key = size_rank.astype(np.int64) * per_size
-        runs, ascend = 0, True
-        for piece in read_values(values):
-            value = np.array([index.get(name, -1) for name in piece.names], dtype=np.int64)
-            runs, ascends = loop.list_entries(
-                value,
-                piece.code,
-                piece.group,
-                piece.count,
-                group_key,
-                per_size,
-                per_count,
-                runs,
-                key,
-                run_group,
-                run_start,
-                marks,
-            )
-            ascend &= ascends
-        group, lengths = run_group[:runs].copy(), np.diff(run_start[: runs + 1])
-        key = key[: run_start[runs]]
+        run_group = np.empty(len(room), dtype=np.uint32)
+        run_start = np.empty(len(room) + 1, dtype=kind_of_starts(len(room)))
+
+        def listed(
+            number: NDArray[np.integer], number_of: NDArray[np.int32], key_of: NDArray[np.int64]
+        ) -> tuple[int, int, bool]:
+            runs, found, ascend, run_start[0] = 0, 0, True, 0
+            for piece in read_values(values):
+                value = np.array([index.get(name, -1) for name in piece.names], dtype=np.int64)
+                runs, found, ascends = loop.list_entries(
+                    value,
+                    piece.code,
+                    piece.group,
+                    piece.count,
+                    group_key,
+                    per_size,
+                    per_count,
+                    runs,
+                    found,
+                    number_of,
+                    key_of,
+                    number,
+                    run_group,
+                    run_start,
+                )
+                ascend &= ascends
+                if found > len(key_of):
+                    break
+            return runs, found, ascend
+
+        table = np.full(keys if keys <= max(len(room), _TABLE) else 0, -1, dtype=np.int32)
+        key_of = np.empty(min(len(table), np.iinfo(room.dtype).max + 1), dtype=np.int64)
+        number = room
+        runs, found, ascend = listed(number, table, key_of) if len(key_of) else (0, 1, True)
+        if found > len(key_of):
+            number = np.empty(len(room), dtype=np.int64)
+            runs, _, ascend = listed(number, table[:0], key_of[:0])
+            key_of, number = ranked(number[: run_start[runs]])
+            found = len(key_of)
+        group, ends = run_group[:runs].copy(), run_start[1 : runs + 1].copy()
+        number, key_of = number[: run_start[runs]], key_of[:found]
         if not ascend:
-            of_key = np.repeat(group, lengths)
-            key = key[np.lexsort((key % per_size, of_key))]
-            group, lengths = np.unique(of_key, return_counts=True)
-        number: NDArray[np.integer]
-        if len(marks):
-            found = np.flatnonzero(marks)
-            number_of = np.empty(keys, dtype=kind_of_numbers(len(found)))
-            number_of[found] = np.arange(len(found))
-            number = room[: len(key)] if number_of.dtype == room.dtype else key
-            for part in slices(len(key), longest=TOGETHER):
-                np.take(number_of, key[part], out=number[part], mode="clip")
-        else:
-            found, number = ranked(key)
-            number = number.astype(kind_of_numbers(len(found)))
-        left, value = np.divmod(found, per_size)
+            of_entry = np.repeat(group, np.diff(ends, prepend=0))
+            number = number[np.lexsort((key_of[number] % per_size, of_entry))]
+            group, lengths = np.unique(of_entry, return_counts=True)
+            ends = np.cumsum(lengths)
+        left, value = np.divmod(key_of, per_size)
         count, size_at = np.divmod(left, max(len(sizes), 1))
         return _Held(
             group=group,
-            lengths=lengths,
+            ends=ends,
             number=number,
-            exposures=Different(value.astype(np.int32), count.astype(np.int64), sizes[size_at]),
-        )
-
-    def write_numbers(
-        self,
-        number_of: NDArray[np.int32],
-        order: NDArray[np.intp],
-        lengths: NDArray[np.integer],
-        exposure: NDArray[np.integer],
-    ) -> None:
-        """Write how much each group held, in this order of the groups, and what it was, with the
-        number that each exposure has among all."""
-        start = np.cumsum(self.lengths) - self.lengths
-        number = self.number.copy()  # may lie where it is written to
-        lengths[:] = self.lengths[order]
-        fastest().renumber(
-            number, start[order], lengths, number_of.astype(exposure.dtype), exposure
+            exposures=Different(value.astype(np.int32), count, sizes[size_at]),
         )
 
 
@@ -238,9 +217,10 @@ class _Tiles:
         rows = self.groups.reshape(-1, self.groups.shape[1])
 
         def turn(part: slice) -> None:
+            turned = np.empty((_TILE, rows.shape[1]), dtype=rows.dtype)
             for tile in range(part.start, part.stop):
-                here = slice(tile * _TILE, (tile + 1) * _TILE)
-                rows[here] = np.subtract(self.groups[tile].T, 1, order="C")
+                np.subtract(self.groups[tile].T, 1, out=turned)
+                rows[tile * _TILE : (tile + 1) * _TILE] = turned
 
         side_by_side(turn, slices(len(self.groups)))
         return rows[: self.people]
@@ -248,28 +228,24 @@ class _Tiles:
 
 def _place_groups(
     layout: Layout,
-    release: ReleaseRecord,
-    held: _Held,
-    first: int,
-    place: NDArray[Any],
-    lives: NDArray[np.uint16],
-    groups: NDArray[np.int32],
-) -> NDArray[np.intp]:
-    """Write the group of everybody that is asked for; those of the release count from ``first``.
-    Returns the order in which they do."""
-    loop = fastest()
-    members = list(read_members(read_files(layout, release, MEMBERS)))
-    order = np.arange(len(held.group))
-    if len(lives):
-        near = np.zeros(release.groups, dtype=np.uint16)
-        for person, group in members:
-            loop.find_neighbourhoods(person, group, lives, near)
-        order = np.argsort(near[held.group], kind="stable")
-    number = np.zeros(release.groups, dtype=np.int32)
-    number[held.group[order]] = np.arange(first + 1, first + 1 + len(order), dtype=np.int32)
-    for person, group in members:
-        loop.place_members(person, group, number, place, groups)
-    return order
+    releases: tuple[ReleaseRecord, ...],
+    held: Sequence[_Held],
+    first: Sequence[int],
+    asked: Numbered,
+    tiles: _Tiles,
+    report: Report,
+) -> None:
+    """Write the past groups of everybody that is asked for; in each release they count from its
+    ``first``."""
+    place = _places(asked, tiles)
+
+    def write(j: int) -> None:
+        number = np.zeros(releases[j].groups, dtype=np.int32)
+        number[held[j].group] = np.arange(1 + first[j], 1 + first[j + 1], dtype=np.int32)
+        for person, group in read_members(read_files(layout, releases[j], MEMBERS)):
+            fastest().place_members(person, group, number, place, tiles.release(j))
+
+    side_by_side(write, range(len(releases)), report)
 
 
 def recall_names(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> tuple[str, ...]:
@@ -329,14 +305,10 @@ def _number(layout: Layout, releases: tuple[ReleaseRecord, ...], person: str | i
     return number
 
 
-def _places(
-    asked: Numbered, tiles: _Tiles, near: NDArray[np.uint16] | None
-) -> tuple[NDArray[Any], NDArray[np.uint16]]:
-    """For each number of the ledger the place of the person in the tiles, and the neighbourhood, if
-    these are known."""
+def _places(asked: Numbered, tiles: _Tiles) -> NDArray[Any]:
+    """For each number of the ledger the place of the person in the tiles."""
     kind = np.int32 if tiles.groups.size < 2**31 else np.int64
     place: NDArray[Any] = np.empty(asked.people, dtype=kind)
-    lives = np.zeros(0 if near is None else asked.people, dtype=np.uint16)
     nobody = tiles.places(np.array([tiles.people]))[0]
     side_by_side(lambda part: place[part].fill(nobody), slices(len(place)))
 
@@ -344,11 +316,9 @@ def _places(
         number = asked.number[part]
         known = np.flatnonzero(number >= 0)
         place[number[known]] = tiles.places(part.start + known)
-        if near is not None:
-            lives[number[known]] = near[part][known]
 
     side_by_side(write, slices(len(asked.ids), longest=TOGETHER))
-    return place, lives
+    return place
 
 
 def _sizes(layout: Layout, release: ReleaseRecord) -> NDArray[np.int64]:

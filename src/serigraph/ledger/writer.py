@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from serigraph.errors import AlreadyPublished, ImpossibleState, SerigraphError, StorageError
 from serigraph.ledger.catalog import Catalog
@@ -108,7 +106,6 @@ class Writer:
         self,
         ids: pl.Series,
         protected: Sequence[str],
-        near: NDArray[np.uint16] | None = None,
         progress: Progress = silently,
     ) -> History:
         """What the ledger knows of everybody that the release may have; see ``Series.history``.
@@ -116,9 +113,7 @@ class Writer:
         Whoever was asked for is not looked up again.
         """
         check_id_type(ids, self.releases)
-        self._asked, history = recall_history(
-            self._layout, self.releases, ids, protected, near, progress
-        )
+        self._asked, history = recall_history(self._layout, self.releases, ids, protected, progress)
         self._is_checked = True
         return history
 

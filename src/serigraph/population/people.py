@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState
 from serigraph.population.domain import Domain
-from serigraph.threads import TOGETHER, side_by_side, slices
-
-_BITS = 16  # of the number of a neighbourhood
 
 
 @dataclass(frozen=True)
@@ -102,28 +99,6 @@ class Population:
         """The values, protected or not, that somebody holds, ascending, as text."""
         held = self.values.filter(self.values.list.len() > 0).explode()
         return held.unique().cast(pl.String).sort()
-
-    def neighbourhoods(self, people: NDArray[np.integer] | None = None) -> NDArray[np.uint16]:
-        """A number for each person, or for each of these, that is close to those of people with
-        similar codes: the leading bits of the codes in turn (Morton's order)."""
-        columns = min(len(self.domains), _BITS)
-        bits = _BITS // max(columns, 1)
-        tables = []
-        for column, domain in enumerate(self.domains[:columns]):
-            leading = np.arange(domain.size) * 2**bits // max(domain.size, 1)
-            table = np.zeros(domain.size, dtype=np.uint16)
-            for bit in range(bits):
-                place = _BITS - 1 - bit * columns - column
-                table |= ((leading >> (bits - 1 - bit) & 1) << place).astype(np.uint16)
-            tables.append(table)
-        number = np.zeros(self.size if people is None else len(people), dtype=np.uint16)
-
-        def write(part: slice) -> None:
-            for table, codes in zip(tables, self.codes, strict=False):
-                number[part] |= table[codes[part if people is None else people[part]]]
-
-        side_by_side(write, slices(len(number), longest=TOGETHER))
-        return number
 
     def subset(self, kept: NDArray[np.bool_]) -> Population:
         """The same release with some of the people only."""

@@ -109,8 +109,7 @@ def publish(
         writer.ensure_new(named, population.digest, population.ids)
         progress("recalling")
         names = [value.name for value in population.protected]
-        near = population.neighbourhoods() if writer.releases else None
-        history = writer.history(population.ids, names, near, progress)
+        history = writer.history(population.ids, names, progress)
         strategy = policy.strategy_for(links_so_far(opened, policy))
         plan = plan_of(policy, strategy, named, allow_suppression)
         made = make_release(population, history, plan, chance, progress)

@@ -132,12 +132,8 @@ def _survey(
         threshold,
         past_groups,
     )
-    # People alike were together in the past too: one after another, they find its groups in the
-    # processor's cache.
     charged = np.flatnonzero(np.diff(member_start))
-    lives = population.neighbourhoods(members[member_start[charged]])
-    in_turn = charged[np.argsort(lives, kind="stable")]
-    parts = np.array_split(in_turn, _PARTS * threads())
+    parts = np.array_split(charged, _PARTS * threads())
     # The worst pair is mostly that of somebody who was in nearly every release: such people come
     # first. Once a bad pair is known, few others have to be followed.
     most = int(past_groups.max(initial=0))
