@@ -54,7 +54,7 @@ def assert_recovers(path: Path) -> bool:
     else:
         publish(series, "b", SECOND)
     series.check()
-    exposed = series.history(proof_of(SECOND).ids, ["HIV", "flu"]).groups
+    exposed, *_ = series.history(proof_of(SECOND).ids, ["HIV", "flu"]).numbered()
     assert exposed.T.tolist() == [[-1, 0, 1, 1, -1], [2, 2, 2, 3, 3]]
     return is_out
 

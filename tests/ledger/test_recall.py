@@ -60,7 +60,8 @@ def read_history(
     group = history.groups[place, release]
     if group < 0:
         return {}
-    held = history.exposure[history.start[group] : history.start[group + 1]]
+    lengths, held = history.held(history.groups[place, [release]])
+    assert lengths.tolist() == [len(held)] == [history.lists[group]]
     assert np.all(np.diff(history.value[held]) > 0)
     return {
         protected[history.value[each]]: (int(history.count[each]), int(history.size[each]))
@@ -83,7 +84,6 @@ def test_history_and_exposures_equal_a_plain_reading(tmp_path: Path, seed: int, 
     protected = (*sorted(rng.sample(VALUES, 3)), "nobody has it")
     history = series.history(pl.Series(asked), protected)
     assert history.groups.shape == (80, 4)
-    assert history.start[-1] == len(history.exposure)
     assert len(history.value) == len(history.count) == len(history.size)
     for place, id in enumerate(asked):
         for number, (release, adversary) in enumerate(past):
@@ -130,7 +130,7 @@ def test_pieces_and_compiled_loops_change_nothing(
         monkeypatch.setattr(recall, "read_values", read)
         monkeypatch.setattr(recall, "fastest", partial(lambda module: module, loop))
         other = series.history(ids, protected)
-        for name in ("groups", "start", "exposure", "value", "count", "size"):
+        for name in ("groups", "lists", "value", "count", "size"):
             assert np.array_equal(getattr(other, name), getattr(whole, name)), name
 
 
@@ -143,11 +143,20 @@ def pairs_and_threes(rng: random.Random) -> tuple[Person, ...]:
 
 
 @pytest.mark.parametrize("loop", [kernels, loops])
+@pytest.mark.parametrize("place", [np.int32, np.int64])
+@pytest.mark.parametrize("table", [2**22, 0])  # keys that are always looked up, and never ranked
 @pytest.mark.parametrize("narrow", [2**16, 12, 3])  # exposures that the narrow type tells apart
 def test_the_width_of_numbers_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, narrow: int, loop: ModuleType
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    narrow: int,
+    table: int,
+    place: type[np.signedinteger],
+    loop: ModuleType,
 ) -> None:
     monkeypatch.setattr(recall, "fastest", lambda: loop)
+    monkeypatch.setattr(recall, "_TABLE", table)
+    monkeypatch.setattr(recall, "kind_of_places", lambda _entries: place)
     monkeypatch.setattr(
         recall,
         "kind_of_numbers",
@@ -161,11 +170,29 @@ def test_the_width_of_numbers_changes_nothing(
     ids = list(range(-20, 170))
     history = series.history(pl.Series(ids), VALUES)
     assert len(history.value) > 12
-    assert history.exposure.dtype == (np.uint16 if narrow == 2**16 else np.int32)
-    for place, id in enumerate(ids):
+    assert history.lists.dtype == (np.uint16 if narrow == 2**16 else np.int32)
+    assert history.groups.dtype == place
+    for row, id in enumerate(ids):
         for number, release in enumerate(past):
             naive = naive_exposures(release, PRESENCE_UNKNOWN, id)
-            assert read_history(history, number, place, VALUES) == naive
+            assert read_history(history, number, row, VALUES) == naive
+
+
+@pytest.mark.parametrize("loop", [kernels, loops])
+@pytest.mark.parametrize("values", [2**16 - 1, 2**16])
+def test_exposures_beyond_a_narrow_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: int, loop: ModuleType
+) -> None:
+    """One group that holds everything, once."""
+    monkeypatch.setattr(recall, "fastest", lambda: loop)
+    names = [f"{number:05}" for number in range(values)]
+    series = new_series(tmp_path)
+    publish(series, "a", (Person(id=1, group=0, values=tuple(names)), Person(id=2, group=0)))
+    history = series.history(pl.Series([2]), names)
+    lengths, exposures = history.held(history.groups[0])
+    assert lengths.tolist() == [values]
+    assert np.array_equal(history.value[exposures], np.arange(values))
+    assert (history.size == 2).all() and (history.count == 1).all()
 
 
 def test_dtypes_are_those_that_kernels_read(tmp_path: Path) -> None:
@@ -173,7 +200,7 @@ def test_dtypes_are_those_that_kernels_read(tmp_path: Path) -> None:
     publish(series, "a", FIRST)
     found = series.history(pl.Series(["ann", "nobody"]), ["HIV", "flu"])
     none = History.none(2)
-    for name in ("groups", "start", "exposure", "value", "count", "size"):
+    for name in ("groups", "lists", "value", "count", "size"):
         assert getattr(found, name).dtype == getattr(none, name).dtype, name
     assert found.groups.tolist() == [[0], [-1]]
 
@@ -192,7 +219,7 @@ def test_nothing_asked_gives_empty_arrays(tmp_path: Path) -> None:
     assert nobody.groups.shape == (0, 1)
     no_value = series.history(pl.Series(["ann", "bob"]), [])
     assert no_value.groups.tolist() == [[-1], [-1]]
-    assert no_value.start.tolist() == [0]
+    assert len(no_value.lists) == 0
 
 
 def test_exposures_say_where_they_come_from(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_the_history_of_a_subset(people: list[Person], data: st.DataObject) -> N
     ]
     found = history_of(len(people), names, releases).subset(np.array(kept, dtype=np.bool_))
     expected = history_of(len(places), names, fewer)
-    for name in ("groups", "start", "value", "count", "size"):
+    for name in ("groups", "lists", "value", "count", "size"):
         assert np.array_equal(getattr(found, name), getattr(expected, name))
 
 

@@ -6,6 +6,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -31,11 +32,12 @@ def exposures(history: History) -> list[list[list[tuple[int, int, int]]]]:
     kinds = list(
         zip(history.value.tolist(), history.count.tolist(), history.size.tolist(), strict=True)
     )
+    number, lengths, exposure = history.numbered()
     groups = [
-        [kinds[each] for each in history.exposure[begin:end]]
-        for begin, end in zip(history.start[:-1], history.start[1:], strict=True)
+        [kinds[each] for each in of_group.tolist()]
+        for of_group in np.split(exposure, np.cumsum(lengths)[:-1])
     ]
-    return [[groups[g] if g >= 0 else [] for g in person] for person in history.groups.tolist()]
+    return [[groups[g] if g >= 0 else [] for g in person] for person in number.tolist()]
 
 
 @pytest.mark.parametrize("rows", [7, 1_000_000])  # groups end in the middle of a batch, or not

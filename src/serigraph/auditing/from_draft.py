@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from serigraph.auditing.evidence import Evidence
 from serigraph.population import History, Proof, ProtectedValue
@@ -29,7 +26,8 @@ def evidence_before_commit(
     step = max(1, -(-len(proof.ids) // most_people))
     chosen = np.arange(0, len(proof.ids), step)
     ids = proof.ids.gather(chosen)
-    past = _past(history, history_ids.search_sorted(ids).to_numpy())
+    past = history.subset(history_ids.search_sorted(ids).to_numpy())
+    past_group, past_lengths, exposure = past.numbered()
     names = [each.name for each in protected]
     value = proof.value_name.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int32)
     of_entry, count = proof.value_group.astype(np.int64), proof.value_count
@@ -40,43 +38,26 @@ def evidence_before_commit(
     begins = np.flatnonzero(np.diff(of_entry, prepend=-1))
     kept, lengths = of_entry[begins], np.diff(begins, append=len(of_entry))
     shown_as = np.full(len(proof.size), -1, dtype=np.int64)
-    first = len(past.start) - 1
+    first = len(past_lengths)
     shown_as[kept] = np.arange(first, first + len(kept))
     now = shown_as[proof.group[chosen].astype(np.int64)].astype(np.int32)
     chosen_from = proof.present_size if is_presence_known else proof.size
-    size = np.concatenate([past.size[past.exposure], chosen_from[of_entry]])
+    size = np.concatenate([past.size[exposure], chosen_from[of_entry]])
     evidence = Evidence(
         ids=ids,
         labels=tuple(str(number + 1) for number in range(past.releases + 1)),
         members=(len(ids),) * (past.releases + 1),
         values=tuple(names),
         thresholds=tuple(each.threshold for each in protected),
-        group=np.concatenate([past.groups.T, now[None, :]]),
+        group=np.concatenate([past_group.T, now[None, :]]),
         present=np.ones((past.releases + 1, len(ids)), dtype=np.bool_),
         # Past groups are numbered release by release, but where each release begins is not kept:
         # only figures over the series may be computed from this.
         first_group=np.concatenate([np.full(past.releases + 1, first), [first + len(kept)]]),
-        start=np.concatenate([past.start, past.start[-1] + np.cumsum(lengths)]),
-        value=np.concatenate([past.value[past.exposure], value]),
-        count=np.concatenate([past.count[past.exposure], count]),
+        start=np.concatenate([[0], np.cumsum(np.concatenate([past_lengths, lengths]))]),
+        value=np.concatenate([past.value[exposure], value]),
+        count=np.concatenate([past.count[exposure], count]),
         size=size,
         present_size=size,
     )
     return evidence, step > 1
-
-
-def _past(history: History, people: NDArray[np.int64]) -> History:
-    """The history of some people with no groups but their own, which are few where people are."""
-    groups = history.groups[people]
-    is_theirs = np.zeros(len(history.start), dtype=np.bool_)
-    is_theirs[groups] = True
-    is_theirs[-1] = False  # that was for whoever was in no group
-    number = np.where(is_theirs, np.cumsum(is_theirs, dtype=np.int32) - 1, -1).astype(np.int32)
-    kept = is_theirs[:-1]
-    lengths = np.diff(history.start)
-    return replace(
-        history,
-        groups=number[groups],
-        start=np.concatenate([[0], np.cumsum(lengths[kept])]),
-        exposure=history.exposure[np.repeat(kept, lengths)],
-    )

@@ -51,11 +51,9 @@ def audit_series(
 def _largest(history: History, place: int) -> Fraction:
     """The largest breach probability of one person, in fractions."""
     exposures: dict[int, list[Exposure]] = {}
-    for was in history.groups[place].tolist():
-        if was < 0:
-            continue
-        for each in history.exposure[history.start[was] : history.start[was + 1]].tolist():
-            exposures.setdefault(int(history.value[each]), []).append(
-                Exposure(int(history.size[each]), int(history.count[each]))
-            )
+    groups = history.groups[place]
+    for each in history.held(groups[groups >= 0])[1].tolist():
+        exposures.setdefault(int(history.value[each]), []).append(
+            Exposure(int(history.size[each]), int(history.count[each]))
+        )
     return max(map(breach_probability, exposures.values()), default=Fraction(0))

@@ -64,10 +64,9 @@ class Facts(NamedTuple):
     holds_one: bool  # everybody holds just one value
     weight: NDArray[np.uint8]  # 1 if the person counts in n
     key: NDArray[np.int64]  # random, one a person
-    past: NDArray[np.int32]  # [row, release] -> past group or -1
+    past: NDArray[np.integer]  # [row, release] -> where the list of the past group begins, or -1
     past_row: NDArray[np.uint32]  # of each person, if there is a past
-    past_start: NDArray[np.integer]
-    past_exposure: NDArray[np.integer]
+    past_lists: NDArray[np.integer]  # how many exposures, and their numbers
     exposure_value: NDArray[np.int32]
     exposure_survival: NDArray[np.float64]  # 1 - n_s/n
     own: NDArray[np.float64]  # largest target of a person for what it holds; 0 until looked for
@@ -210,13 +209,11 @@ def find_past(f, people, first, last, spans):
         spans[k, 2, releases] = groups
     for k in range(last - first):
         for j in range(spans[k, 2, releases]):
-            group = np.uint32(spans[k, 0, j])
-            spans[k, 0, j], spans[k, 1, j] = f.past_start[group], f.past_start[group + 1]
+            begin = spans[k, 0, j] + 1
+            spans[k, 0, j], spans[k, 1, j] = begin, begin + f.past_lists[np.uint64(begin - 1)]
     for k in range(last - first):
         for j in range(spans[k, 2, releases]):
-            begin, end = np.uint64(spans[k, 0, j]), np.uint64(spans[k, 1, j])
-            if begin < end:
-                spans[k, 2, j] = f.past_exposure[begin] + f.past_exposure[end - np.uint64(1)]
+            spans[k, 2, j] = f.past_lists[np.uint64(spans[k, 1, j] - 1)]
 
 
 @inner
@@ -232,11 +229,11 @@ def walk_past(f, s, touched, spans, k):
     # it in a hundred times the time.
     for j in range(spans[k, 2, f.past.shape[1]]):
         for e in range(np.uint64(spans[k, 0, j]), np.uint64(spans[k, 1, j])):
-            exposure = np.uint32(f.past_exposure[e])
+            exposure = np.uint32(f.past_lists[e])
             value = np.uint32(f.exposure_value[exposure])
             s.survival[value] = max(s.survival[value] * f.exposure_survival[exposure], SMALLEST)
         for e in range(spans[k, 0, j], spans[k, 1, j] if f.counts_links else spans[k, 0, j]):
-            s.links[f.exposure_value[f.past_exposure[e]]] += 1
+            s.links[f.exposure_value[f.past_lists[e]]] += 1
 
 
 @inner

@@ -20,9 +20,9 @@ def list_entries(
     found,
     number_of,
     key_of,
-    number,
+    lists,
     run_group,
-    run_start,
+    run_begin,
 ):
     """Write a number for each entry of a piece whose value is asked for; others have a negative one
     in ``values``. Each entry has a key: the value, which is less than ``per_size``, and the key of
@@ -30,17 +30,20 @@ def list_entries(
     numbered already: ``number_of`` each key, negative if there is none, and the ``key_of`` each
     number. Without room for these, the key itself is written.
 
-    Entries of a group that follow each other are a run, of which group and start are written; so
-    many ``runs`` are written already, and behind them where the next one starts. Returns the number
-    of runs, that of keys, and whether groups ascend, and values within each, from the last entry
-    before. If there are more keys than room for them, that is all that is said.
+    Entries of a group that follow each other are a run. They are written to ``lists``, behind their
+    number, and it is written of which group they are and where that begins; so many ``runs`` are
+    written already, and behind them where the next one begins. Returns the number of runs, that of
+    keys, and whether groups ascend, and values within each, from the last entry before. If there
+    are more keys than room for them, that is all that is said.
     """
-    end = run_start[runs]
+    end = np.int64(run_begin[runs])
+    begin = end
     ascend = True
     is_numbered = len(key_of) > 0
     last_group, last_value = np.int64(-1), np.int64(-1)
     if runs > 0:
-        last_group, last_key = np.int64(run_group[runs - 1]), np.int64(number[end - 1])
+        begin = np.int64(run_begin[runs - 1])
+        last_group, last_key = np.int64(run_group[runs - 1]), np.int64(lists[end - 1])
         last_value = (key_of[last_key] if is_numbered else last_key) % per_size
     for i in range(len(code)):
         value = values[np.uint32(code[i])]
@@ -56,29 +59,37 @@ def list_entries(
                 key_of[found] = mine
                 found += 1
             mine = np.int64(number_of[np.uint64(mine)])
-        number[np.uint64(end)] = mine
         if my_group == last_group:
             ascend &= last_value < value
         else:
             ascend &= last_group < my_group
+            lists[np.uint64(begin)] = end - begin - 1
+            begin = end
             run_group[np.uint64(runs)] = my_group
-            run_start[np.uint64(runs)] = end
+            run_begin[np.uint64(runs)] = begin
             runs += 1
+            end += 1
+        lists[np.uint64(end)] = mine
         last_group, last_value = my_group, value
         end += 1
-    run_start[runs] = end
+    if runs > 0:
+        lists[np.uint64(begin)] = end - begin - 1
+    run_begin[runs] = end
     return runs, found, ascend
 
 
 @kernel
-def renumber(number, number_of, renumbered):
-    """Write the new number of each number."""
-    for i in range(len(number)):
-        renumbered[i] = number_of[np.uint64(number[i])]
+def renumber(lists, begin, number_of, renumbered):
+    """Write lists anew that begin at these places, behind the last of which they end, with the new
+    number of each number."""
+    for g in range(len(begin) - 1):
+        renumbered[np.uint64(begin[g])] = lists[np.uint64(begin[g])]
+        for i in range(np.uint64(begin[g] + 1), np.uint64(begin[g + 1])):
+            renumbered[i] = number_of[np.uint64(lists[i])]
 
 
 @kernel
-def place_members(person, group, number, place, groups):
-    """Write the number of the group of each member to the person's place."""
+def place_members(person, group, begin, place, groups):
+    """Write where the list of each member's group begins to the person's place."""
     for i in range(len(person)):
-        groups[place[person[i]]] = number[group[i]]
+        groups[place[person[i]]] = begin[group[i]]

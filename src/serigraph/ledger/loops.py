@@ -34,9 +34,9 @@ def list_entries(
     found: int,
     number_of: NDArray[np.int32],
     key_of: NDArray[np.int64],
-    number: NDArray[np.integer],
+    lists: NDArray[np.integer],
     run_group: NDArray[np.uint32],
-    run_start: NDArray[np.integer],
+    run_begin: NDArray[np.integer],
 ) -> tuple[int, int, bool]:
     """See ``kernels.list_entries``."""
     ascend = True
@@ -45,6 +45,8 @@ def list_entries(
         named = value >= 0
         value, groups = value[named], group[part][named]
         mine = value + group_key[groups] + count[part][named].astype(np.int64) * per_count
+        if not len(mine):
+            continue
         if len(key_of):
             new = np.unique(mine[number_of[mine] < 0])
             first, found = found, found + len(new)
@@ -53,38 +55,45 @@ def list_entries(
             number_of[new] = np.arange(first, found)
             key_of[first:found] = new
             mine = number_of[mine]
-        begin = int(run_start[runs])
-        number[begin : begin + len(mine)] = mine
-        before = [run_group[runs - 1]] if runs else []
-        groups = np.concatenate([np.array(before, dtype=groups.dtype), groups])
-        key: NDArray[Any] = number[begin - len(before) : begin + len(mine)]
-        value = (key_of[key] if len(key_of) else key) % per_size
-        is_next = groups[1:] != groups[:-1]
-        ascend &= bool((np.where(is_next, groups[1:] > groups[:-1], value[1:] > value[:-1])).all())
-        starts = np.flatnonzero(np.append(not before, is_next)[: len(groups)])
-        end = runs + len(starts)
-        run_group[runs:end] = groups[starts]
-        run_start[runs:end] = begin - len(before) + starts
-        run_start[end] = begin + len(mine)
-        runs = end
+        end, last_group, last_value = int(run_begin[runs]), -1, -1
+        if runs:
+            last_group, last = int(run_group[runs - 1]), int(lists[end - 1])
+            last_value = int(key_of[last] if len(key_of) else last) % per_size
+        group_before = np.concatenate([[last_group], groups[:-1]])
+        is_next = groups != group_before
+        value_before = np.concatenate([[last_value], value[:-1]])
+        ascend &= bool((np.where(is_next, groups > group_before, value > value_before)).all())
+        place = end + np.arange(len(mine)) + np.cumsum(is_next)
+        lists[place] = mine
+        last, runs = runs, runs + int(is_next.sum())
+        run_group[last:runs] = groups[is_next]
+        run_begin[last:runs] = place[is_next] - 1
+        run_begin[runs] = place[-1] + 1
+        changed = run_begin[max(last - 1, 0) : runs + 1].astype(np.int64)
+        lists[changed[:-1]] = np.diff(changed) - 1
     return runs, found, ascend
 
 
 def renumber(
-    number: NDArray[np.integer], number_of: NDArray[np.integer], renumbered: NDArray[np.integer]
+    lists: NDArray[np.integer],
+    begin: NDArray[np.integer],
+    number_of: NDArray[np.integer],
+    renumbered: NDArray[np.integer],
 ) -> None:
     """See ``kernels.renumber``."""
-    for part in slices(len(number), longest=TOGETHER):
-        renumbered[part] = number_of[number[part]]
+    lengths = lists[begin[:-1]].copy()  # may lie where they are written to
+    for part in slices(len(lists), longest=TOGETHER):
+        renumbered[part] = number_of.take(lists[part], mode="clip")
+    renumbered[begin[:-1]] = lengths
 
 
 def place_members(
     person: NDArray[np.uint32],
     group: NDArray[np.uint32],
-    number: NDArray[np.int32],
+    begin: NDArray[np.integer],
     place: NDArray[Any],
-    groups: NDArray[np.int32],
+    groups: NDArray[np.integer],
 ) -> None:
     """See ``kernels.place_members``."""
     for part in slices(len(person), longest=TOGETHER):
-        groups[place[person[part]]] = number[group[part]]
+        groups[place[person[part]]] = begin[group[part]]

@@ -34,7 +34,8 @@ from serigraph.population import (
     Exposures,
     History,
     kind_of_numbers,
-    kind_of_starts,
+    kind_of_places,
+    lists_of,
     ranked,
 )
 from serigraph.progress import Progress, Report, first_half, second_half, silently
@@ -66,37 +67,33 @@ def recall_history(
         values = side_by_side(lambda each: read_files(layout, each, VALUES), releases)
         # Everything is written where it stays: to provide memory takes the system longer than to
         # fill it.
-        ends = list(accumulate(map(count_rows, values)))
+        sizes = side_by_side(lambda each: _sizes(layout, each), releases)
+        rows = map(count_rows, values)
+        ends = list(accumulate(n + min(n, len(size)) for n, size in zip(rows, sizes, strict=True)))
         numbers = np.empty(ends[-1], dtype=kind_of_numbers(0))
         room = np.split(numbers, ends[:-1])
         held = side_by_side(
-            lambda j: _Held.recall(_sizes(layout, releases[j]), values[j], protected, room[j]),
+            lambda j: _Held.recall(sizes[j], values[j], protected, room[j]),
             range(len(releases)),
             first_half(report),
         )
         values.clear()  # what follows finds its memory
         asked = looking.result()
-    first = [0, *accumulate(len(each.group) for each in held)]
-    tiles = _Tiles.empty(len(ids), len(releases))
+    first = [0, *accumulate(len(each.lists) for each in held)]
+    tiles = _Tiles.empty(len(ids), len(releases), kind_of_places(first[-1]))
     _place_groups(layout, releases, held, first, asked, tiles, second_half(report))
     together = Exposures.together([each.exposures for each in held])
     number = np.split(together.number, list(accumulate(len(each.exposures) for each in held))[:-1])
-    entries = [0, *accumulate(len(each.number) for each in held)]
     kind = kind_of_numbers(len(together))
-    stays = entries[-1] == len(numbers) and numbers.dtype == kind
-    exposure = numbers if stays else np.empty(entries[-1], dtype=kind)
-    start = np.zeros(first[-1] + 1, dtype=kind_of_starts(entries[-1]))
-
-    def write(j: int) -> None:
-        start[1 + first[j] : 1 + first[j + 1]] = held[j].ends + entries[j]
-        here = exposure[entries[j] : entries[j + 1]]
-        fastest().renumber(held[j].number, number[j].astype(kind), here)
-
-    side_by_side(write, range(len(releases)))
+    stays = first[-1] == ends[-1] and numbers.dtype == kind
+    lists = numbers if stays else np.empty(first[-1], dtype=kind)
+    side_by_side(
+        lambda j: held[j].write_lists(number[j].astype(kind), lists[first[j] : first[j + 1]]),
+        range(len(releases)),
+    )
     history = History(
         groups=tiles.by_person(),
-        start=start,
-        exposure=exposure,
+        lists=lists,
         value=together.value,
         count=together.count,
         size=together.size,
@@ -109,8 +106,8 @@ class _Held:
     """What the groups of one release held of some values; other groups are left out."""
 
     group: NDArray[np.uint32]  # the release's number of each group, ascending
-    ends: NDArray[np.integer]  # of each group, in the next
-    number: NDArray[np.integer]  # of each exposure of each group, ascending by value
+    begin: NDArray[np.integer]  # of the list of each group, and behind them the end of the last
+    lists: NDArray[np.integer]  # how many exposures, and their numbers, ascending by value
     exposures: Different  # that occur
 
     @staticmethod
@@ -121,7 +118,8 @@ class _Held:
         room: NDArray[np.integer],
     ) -> _Held:
         """From the sizes of the groups, and the files that say what they held. ``room`` has a place
-        for each of their rows: numbers are written there, if they are narrow enough."""
+        for each of their rows and of the groups: lists are written there, if they are narrow enough
+        for it."""
         loop = fastest()
         index = {name: number for number, name in enumerate(protected)}
         sizes, size_rank = ranked(size)
@@ -133,12 +131,12 @@ class _Held:
         keys = per_count * counts
         group_key = size_rank.astype(np.int64) * per_size
         run_group = np.empty(len(room), dtype=np.uint32)
-        run_start = np.empty(len(room) + 1, dtype=kind_of_starts(len(room)))
+        run_begin = np.empty(len(room) + 1, dtype=kind_of_places(len(room)))
 
         def listed(
-            number: NDArray[np.integer], number_of: NDArray[np.int32], key_of: NDArray[np.int64]
+            lists: NDArray[np.integer], number_of: NDArray[np.int32], key_of: NDArray[np.int64]
         ) -> tuple[int, int, bool]:
-            runs, found, ascend, run_start[0] = 0, 0, True, 0
+            runs, found, ascend, run_begin[0] = 0, 0, True, 0
             for piece in read_values(values):
                 value = np.array([index.get(name, -1) for name in piece.names], dtype=np.int64)
                 runs, found, ascends = loop.list_entries(
@@ -153,9 +151,9 @@ class _Held:
                     found,
                     number_of,
                     key_of,
-                    number,
+                    lists,
                     run_group,
-                    run_start,
+                    run_begin,
                 )
                 ascend &= ascends
                 if found > len(key_of):
@@ -163,29 +161,37 @@ class _Held:
             return runs, found, ascend
 
         table = np.full(keys if keys <= max(len(room), _TABLE) else 0, -1, dtype=np.int32)
-        key_of = np.empty(min(len(table), np.iinfo(room.dtype).max + 1), dtype=np.int64)
-        number = room
-        runs, found, ascend = listed(number, table, key_of) if len(key_of) else (0, 1, True)
-        if found > len(key_of):
-            number = np.empty(len(room), dtype=np.int64)
-            runs, _, ascend = listed(number, table[:0], key_of[:0])
-            key_of, number = ranked(number[: run_start[runs]])
-            found = len(key_of)
-        group, ends = run_group[:runs].copy(), run_start[1 : runs + 1].copy()
-        number, key_of = number[: run_start[runs]], key_of[:found]
-        if not ascend:
-            of_entry = np.repeat(group, np.diff(ends, prepend=0))
+        key_of = np.empty(min(len(table), np.iinfo(room.dtype).max), dtype=np.int64)
+        lists = room
+        runs, found, ascend = listed(lists, table, key_of) if len(key_of) else (0, 1, True)
+        is_wide = found > len(key_of)
+        if is_wide:
+            lists = np.empty(len(room), dtype=np.int64)
+            runs, _, ascend = listed(lists, table[:0], key_of[:0])
+        group, begin = run_group[:runs].copy(), run_begin[: runs + 1].copy()
+        lists, key_of = lists[: begin[-1]], key_of[:found]
+        if is_wide or not ascend:
+            lengths = np.diff(begin) - 1
+            number = np.delete(lists, begin[:-1])
+            if is_wide:
+                key_of, number = ranked(number)
+            of_entry = np.repeat(group, lengths)
             number = number[np.lexsort((key_of[number] % per_size, of_entry))]
             group, lengths = np.unique(of_entry, return_counts=True)
-            ends = np.cumsum(lengths)
+            starts, lists = lists_of(lengths, number)
+            begin = np.append(starts, len(lists))
         left, value = np.divmod(key_of, per_size)
         count, size_at = np.divmod(left, max(len(sizes), 1))
         return _Held(
             group=group,
-            ends=ends,
-            number=number,
+            begin=begin,
+            lists=lists,
             exposures=Different(value.astype(np.int32), count, sizes[size_at]),
         )
+
+    def write_lists(self, number_of: NDArray[np.integer], lists: NDArray[np.integer]) -> None:
+        """Write the lists with the numbers that exposures have among all."""
+        fastest().renumber(self.lists, self.begin, number_of, lists)
 
 
 @dataclass(frozen=True)
@@ -193,13 +199,13 @@ class _Tiles:
     """The past groups of everybody, for some people at a time: release by release at first, and
     then turned, so that those of each person lie together."""
 
-    groups: NDArray[np.int32]  # [tile, release, person in the tile], counted from 1; 0 for none
+    groups: NDArray[np.integer]  # [tile, release, person in the tile], counted from 1; 0 for none
     people: int
 
     @staticmethod
-    def empty(people: int, releases: int) -> _Tiles:
+    def empty(people: int, releases: int, kind: type[np.integer]) -> _Tiles:
         """One more person than there are has a place, for everybody that is not asked for."""
-        return _Tiles(np.zeros((people // _TILE + 1, releases, _TILE), dtype=np.int32), people)
+        return _Tiles(np.zeros((people // _TILE + 1, releases, _TILE), dtype=kind), people)
 
     def places(self, people: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where people are in each release, as if it were the first."""
@@ -208,11 +214,11 @@ class _Tiles:
         tile += people
         return tile
 
-    def release(self, j: int) -> NDArray[np.int32]:
+    def release(self, j: int) -> NDArray[np.integer]:
         """From the first place of a release on."""
         return self.groups.reshape(-1)[j * _TILE :]
 
-    def by_person(self) -> NDArray[np.int32]:
+    def by_person(self) -> NDArray[np.integer]:
         """A row for each person, with -1 for none."""
         rows = self.groups.reshape(-1, self.groups.shape[1])
 
@@ -235,15 +241,15 @@ def _place_groups(
     tiles: _Tiles,
     report: Report,
 ) -> None:
-    """Write the past groups of everybody that is asked for; in each release they count from its
-    ``first``."""
+    """Write where the list of each past group of everybody that is asked for begins; ``first`` says
+    where those of a release do."""
     place = _places(asked, tiles)
 
     def write(j: int) -> None:
-        number = np.zeros(releases[j].groups, dtype=np.int32)
-        number[held[j].group] = np.arange(1 + first[j], 1 + first[j + 1], dtype=np.int32)
+        begin = np.zeros(releases[j].groups, dtype=tiles.groups.dtype)
+        begin[held[j].group] = held[j].begin[:-1].astype(begin.dtype) + (1 + first[j])
         for person, group in read_members(read_files(layout, releases[j], MEMBERS)):
-            fastest().place_members(person, group, number, place, tiles.release(j))
+            fastest().place_members(person, group, begin, place, tiles.release(j))
 
     side_by_side(write, range(len(releases)), report)
 

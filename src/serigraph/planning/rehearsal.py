@@ -94,16 +94,17 @@ def _after(
     of_entry = proof.value_group[order].astype(np.int64)
     kept, lengths = np.unique(of_entry, return_counts=True)
     shown_as = np.full(len(proof.size), -1, dtype=np.int32)
-    first = len(history.start) - 1
+    group, past_lengths, exposure = history.numbered()
+    first = len(past_lengths)
     shown_as[kept] = np.arange(first, first + len(kept), dtype=np.int32)
     now = np.full((population.size, 1), -1, dtype=np.int32)
     now[population.ids.search_sorted(proof.ids).to_numpy(), 0] = shown_as[proof.group]
     chosen_from = proof.present_size if is_presence_known else proof.size
-    before = Exposures(history.value, history.count, history.size, history.exposure)
+    before = Exposures(history.value, history.count, history.size, exposure)
     shown = Exposures.of(lengths, value[order], proof.value_count[order], chosen_from[kept])
     return History.of_exposures(
-        np.concatenate([history.groups, now], axis=1),
-        np.concatenate([np.diff(history.start), lengths]),
+        np.concatenate([group, now], axis=1),
+        np.concatenate([past_lengths, lengths]),
         [before, shown],
     )
 

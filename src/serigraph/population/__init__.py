@@ -6,7 +6,8 @@ from serigraph.population.history import (
     Exposures,
     History,
     kind_of_numbers,
-    kind_of_starts,
+    kind_of_places,
+    lists_of,
 )
 from serigraph.population.ordering import (
     are_in_order,
@@ -38,7 +39,8 @@ __all__ = [
     "are_in_order",
     "ascend",
     "kind_of_numbers",
-    "kind_of_starts",
+    "kind_of_places",
+    "lists_of",
     "occurrences",
     "occurring",
     "order_by",

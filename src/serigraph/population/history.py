@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,16 +23,18 @@ Numbers = Sequence[int] | NDArray[np.integer]
 class History:
     """Past groups of each person and the composition of each past group.
 
-    Past groups of all releases are numbered through; only groups that held a protected value are
-    kept. ``groups[i, j]`` is the group of person i (its place in the population) in past release j,
-    or -1. Group g exposed its members to ``exposure[start[g]:start[g+1]]``, ascending by value.
+    What a past group held is a list: how many exposures, and behind that their numbers, ascending
+    by value. Lists of groups that held a protected value follow each other in ``lists``;
+    ``groups[i, j]`` is where that of the group of person i (its place in the population) in past
+    release j begins, or -1. Whoever walks through the past waits for memory, and so finds all that
+    it needs of a group in one place.
+
     Exposure e is to ``value[e]`` (an index into the population's protected values; values that
     nobody holds now are left out), with ``count[e]`` holders among ``size[e]`` people.
     """
 
-    groups: NDArray[np.int32]  # one row a person, one column a past release
-    start: NDArray[np.integer]  # as narrow as can be, as the next: there are many of both
-    exposure: NDArray[np.integer]
+    groups: NDArray[np.integer]  # one row a person, one column a past release
+    lists: NDArray[np.integer]  # as narrow as can be: there are many
     value: NDArray[np.int32]
     count: NDArray[np.int64]
     size: NDArray[np.int64]  # the people that the adversary has to choose from
@@ -47,14 +50,15 @@ class History:
 
     @staticmethod
     def of_groups(
-        groups: NDArray[np.int32], lengths: Numbers, value: Numbers, count: Numbers, size: Numbers
+        group: NDArray[np.integer], lengths: Numbers, value: Numbers, count: Numbers, size: Numbers
     ) -> History:
-        """A history from what each past group held; see ``Exposures.of``."""
-        return History.of_exposures(groups, lengths, [Exposures.of(lengths, value, count, size)])
+        """A history from what each past group held; see ``Exposures.of``. Groups are numbered
+        through, and ``group`` has those of each person, or -1."""
+        return History.of_exposures(group, lengths, [Exposures.of(lengths, value, count, size)])
 
     @staticmethod
     def of_exposures(
-        groups: NDArray[np.int32], lengths: Numbers, pieces: Sequence[Exposures]
+        group: NDArray[np.integer], lengths: Numbers, pieces: Sequence[Exposures]
     ) -> History:
         """A history from what the groups held, piece by piece, in the order of the groups."""
         together = Exposures.together(pieces)
@@ -62,28 +66,63 @@ class History:
         exposure = np.concatenate(
             [number[each.number] for number, each in zip(numbers, pieces, strict=True)]
         )
+        begin, lists = lists_of(np.asarray(lengths, dtype=np.int64), exposure)
+        # Whoever was in no group is in the last one here, which is none.
+        begin = np.append(begin, -1).astype(kind_of_places(len(lists)))
         return History(
-            groups=np.ascontiguousarray(groups),
-            start=np.concatenate([[0], np.cumsum(lengths)]).astype(kind_of_starts(len(exposure))),
-            exposure=exposure.astype(kind_of_numbers(len(together))),
+            groups=np.ascontiguousarray(begin[group]),
+            lists=lists.astype(kind_of_numbers(len(together))),
             value=together.value,
             count=together.count,
             size=together.size,
         )
 
-    def subset(self, kept: NDArray[np.bool_]) -> History:
+    def subset(self, kept: NDArray[Any]) -> History:
         """The history of some of the people only."""
         return replace(self, groups=self.groups[kept])
 
+    def held(self, groups: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.integer]]:
+        """How many exposures each of these past groups has, and their numbers, group by group."""
+        lengths = self.lists[groups].astype(np.int64)
+        skipped = groups + 1 - (np.cumsum(lengths) - lengths)
+        return lengths, self.lists[np.repeat(skipped, lengths) + np.arange(lengths.sum())]
 
-def kind_of_starts(entries: int) -> type[np.integer]:
+    def numbered(
+        self,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.integer]]:
+        """The group of each person in each release, numbered through, or -1; how many exposures
+        each group has, and their numbers, group by group."""
+        is_in = self.groups >= 0
+        groups, place = ranked(self.groups[is_in])
+        number = np.full(self.groups.shape, -1, dtype=np.int32)
+        number[is_in] = place
+        return number, *self.held(groups)
+
+
+def lists_of(
+    lengths: NDArray[np.int64], entries: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[np.integer]]:
+    """Lists of these lengths, one behind the other, each behind its length; and where they begin.
+
+    >>> [array.tolist() for array in lists_of(np.array([1, 2]), np.array([7, 8, 9]))]
+    [[0, 2], [1, 7, 2, 8, 9]]
+    """
+    begin = np.cumsum(lengths) - lengths + np.arange(len(lengths))
+    lists = np.empty(len(lengths) + len(entries), dtype=entries.dtype)
+    is_entry = np.ones(len(lists), dtype=np.bool_)
+    is_entry[begin] = False
+    lists[begin], lists[is_entry] = lengths, entries
+    return begin, lists
+
+
+def kind_of_places(entries: int) -> type[np.signedinteger[Any]]:
     """The type that tells where lists begin, of so many entries all together."""
     return np.int32 if entries < 2**31 else np.int64
 
 
 def kind_of_numbers(exposures: int) -> type[np.integer]:
-    """The type that tells so many exposures apart."""
-    return np.uint16 if exposures <= 2**16 else np.int32
+    """The type that tells so many exposures apart, and how many of them a group has."""
+    return np.uint16 if exposures < 2**16 else np.int32
 
 
 @dataclass(frozen=True)

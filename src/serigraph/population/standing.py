@@ -45,10 +45,7 @@ def standing(history: History, thresholds: Sequence[Fraction]) -> Standing:
         groups = history.groups[people]
         person, release = np.nonzero(groups >= 0)
         group = groups[person, release]
-        lengths = history.start[group + 1] - history.start[group]
-        # The exposures of a group follow each other, and the groups of a person do here.
-        skipped = history.start[group] - np.cumsum(lengths) + lengths
-        exposure = history.exposure[np.repeat(skipped, lengths) + np.arange(lengths.sum())]
+        lengths, exposure = history.held(group)
         pair = np.repeat(person * values, lengths) + history.value[exposure]
         times = np.bincount(pair, minlength=len(groups) * values)
         total = np.bincount(pair, survived[exposure], minlength=len(groups) * values)

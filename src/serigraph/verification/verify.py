@@ -124,8 +124,7 @@ def _survey(
         composition.value,
         composition.count,
         history.groups,
-        history.start,
-        history.exposure,
+        history.lists,
         history.value,
         survived,
         least,
@@ -245,8 +244,8 @@ def _exposures(
     found = np.zeros((len(pairs), history.releases + 1), dtype=np.int64)
     for j, was in enumerate(history.groups[person].T):
         known = np.flatnonzero(was >= 0)
-        place, entry = _entries(history.start, was[known])
-        pair, exposure = known[place], history.exposure[entry]
+        lengths, exposure = history.held(was[known])
+        pair = np.repeat(known, lengths)
         is_met = history.value[exposure] == value[pair]
         pair, exposure = pair[is_met], exposure[is_met]
         if (pair[1:] == pair[:-1]).any():
