@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,6 +31,7 @@ def proof_of(people: Sequence[Person]) -> Proof:
     ordered = sorted(people, key=lambda person: person.id)
     groups = 1 + max(person.group for person in people)
     held = sorted({(p.group, value) for p in people if p.present for value in p.values})
+    holders = Counter((p.group, value) for p in people for value in set(p.values))
     is_text = isinstance(ordered[0].id, str)
     return Proof(
         ids=pl.Series([p.id for p in ordered], dtype=pl.String if is_text else pl.Int64),
@@ -42,10 +44,7 @@ def proof_of(people: Sequence[Person]) -> Proof:
         ),
         value_group=np.array([group for group, _ in held], dtype=np.uint32),
         value_name=pl.Series([value for _, value in held], dtype=pl.String),
-        value_count=np.array(
-            [sum(p.group == g and value in p.values for p in people) for g, value in held],
-            dtype=np.int64,
-        ),
+        value_count=np.array([holders[entry] for entry in held], dtype=np.int64),
         largest=Fraction(1, 3),
         pairs=len(people) * len(held),
         exact_pairs=0,

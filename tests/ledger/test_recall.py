@@ -192,7 +192,8 @@ def test_exposures_beyond_a_narrow_number(
     lengths, exposures = history.held(history.groups[0])
     assert lengths.tolist() == [values]
     assert np.array_equal(history.value[exposures], np.arange(values))
-    assert (history.size == 2).all() and (history.count == 1).all()
+    assert (history.size == 2).all()
+    assert (history.count == 1).all()
 
 
 def test_dtypes_are_those_that_kernels_read(tmp_path: Path) -> None:
