@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 
@@ -126,7 +127,12 @@ def test_pieces_and_compiled_loops_change_nothing(
                     ["a name of its own", name],
                 )
 
-    for read, loop in ((read_values, loops), (in_pieces, loops), (in_pieces, kernels)):
+    def in_disorder(files: Sequence[bytes]) -> Iterator[CodedValues]:
+        for each in read_values(files):
+            order = np.array(rng.sample(range(len(each.group)), len(each.group)))
+            yield CodedValues(each.group[order], each.count[order], each.code[order], each.names)
+
+    for read, loop in product((read_values, in_pieces, in_disorder), (loops, kernels)):
         monkeypatch.setattr(recall, "read_values", read)
         monkeypatch.setattr(recall, "fastest", partial(lambda module: module, loop))
         other = series.history(ids, protected)

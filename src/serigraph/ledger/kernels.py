@@ -33,8 +33,9 @@ def list_entries(
     Entries of a group that follow each other are a run. They are written to ``lists``, behind their
     number, and it is written of which group they are and where that begins; so many ``runs`` are
     written already, and behind them where the next one begins. Returns the number of runs, that of
-    keys, and whether groups ascend, and values within each, from the last entry before. If there
-    are more keys than room for them, that is all that is said.
+    keys, and whether groups ascend, and values within each, from the last entry before. Where there
+    is no room for all of them, or for all runs, more keys are said to be there than there is room
+    for; nothing else counts then.
     """
     end = np.int64(run_begin[runs])
     begin = end
@@ -54,7 +55,7 @@ def list_entries(
         if is_numbered:
             if number_of[np.uint64(mine)] < 0:
                 if found == len(key_of):
-                    return runs, found + 1, ascend
+                    return runs, len(key_of) + 1, ascend
                 number_of[np.uint64(mine)] = found
                 key_of[found] = mine
                 found += 1
@@ -63,6 +64,8 @@ def list_entries(
             ascend &= last_value < value
         else:
             ascend &= last_group < my_group
+            if runs == len(run_group):
+                return runs, len(key_of) + 1, ascend
             lists[np.uint64(begin)] = end - begin - 1
             begin = end
             run_group[np.uint64(runs)] = my_group

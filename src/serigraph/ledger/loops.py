@@ -51,7 +51,7 @@ def list_entries(
             new = np.unique(mine[number_of[mine] < 0])
             first, found = found, found + len(new)
             if found > len(key_of):
-                return runs, found, ascend
+                return runs, len(key_of) + 1, ascend
             number_of[new] = np.arange(first, found)
             key_of[first:found] = new
             mine = number_of[mine]
@@ -63,9 +63,11 @@ def list_entries(
         is_next = groups != group_before
         value_before = np.concatenate([[last_value], value[:-1]])
         ascend &= bool((np.where(is_next, groups > group_before, value > value_before)).all())
+        last, runs = runs, runs + int(is_next.sum())
+        if runs > len(run_group):
+            return last, len(key_of) + 1, ascend
         place = end + np.arange(len(mine)) + np.cumsum(is_next)
         lists[place] = mine
-        last, runs = runs, runs + int(is_next.sum())
         run_group[last:runs] = groups[is_next]
         run_begin[last:runs] = place[is_next] - 1
         run_begin[runs] = place[-1] + 1

@@ -67,13 +67,16 @@ def recall_history(
         values = side_by_side(lambda each: read_files(layout, each, VALUES), releases)
         # Everything is written where it stays: to provide memory takes the system longer than to
         # fill it.
-        sizes = side_by_side(lambda each: _sizes(layout, each), releases)
-        rows = map(count_rows, values)
-        ends = list(accumulate(n + min(n, len(size)) for n, size in zip(rows, sizes, strict=True)))
+        rows = list(map(count_rows, values))
+        ends = list(
+            accumulate(n + min(n, each.groups) for n, each in zip(rows, releases, strict=True))
+        )
         numbers = np.empty(ends[-1], dtype=kind_of_numbers(0))
         room = np.split(numbers, ends[:-1])
         held = side_by_side(
-            lambda j: _Held.recall(sizes[j], values[j], protected, room[j]),
+            lambda j: _Held.recall(
+                _sizes(layout, releases[j]), values[j], rows[j], protected, room[j]
+            ),
             range(len(releases)),
             first_half(report),
         )
@@ -114,12 +117,13 @@ class _Held:
     def recall(
         size: NDArray[np.int64],
         values: Sequence[bytes],
+        rows: int,
         protected: Sequence[str],
         room: NDArray[np.integer],
     ) -> _Held:
-        """From the sizes of the groups, and the files that say what they held. ``room`` has a place
-        for each of their rows and of the groups: lists are written there, if they are narrow enough
-        for it."""
+        """From the sizes of the groups, and the files that say what they held, with so many rows.
+        ``room`` has a place for each row, and for each group that can have one: lists are written
+        there, if they are narrow enough for it."""
         loop = fastest()
         index = {name: number for number, name in enumerate(protected)}
         sizes, size_rank = ranked(size)
@@ -130,12 +134,13 @@ class _Held:
         per_count = per_size * max(len(sizes), 1)
         keys = per_count * counts
         group_key = size_rank.astype(np.int64) * per_size
-        run_group = np.empty(len(room), dtype=np.uint32)
-        run_begin = np.empty(len(room) + 1, dtype=kind_of_places(len(room)))
 
         def listed(
             lists: NDArray[np.integer], number_of: NDArray[np.int32], key_of: NDArray[np.int64]
-        ) -> tuple[int, int, bool]:
+        ) -> tuple[NDArray[np.uint32], NDArray[np.integer], int, bool]:
+            most = len(lists) - rows
+            run_group = np.empty(most, dtype=np.uint32)
+            run_begin = np.empty(most + 1, dtype=kind_of_places(len(lists)))
             runs, found, ascend, run_begin[0] = 0, 0, True, 0
             for piece in read_values(values):
                 value = np.array([index.get(name, -1) for name in piece.names], dtype=np.int64)
@@ -158,17 +163,20 @@ class _Held:
                 ascend &= ascends
                 if found > len(key_of):
                     break
-            return runs, found, ascend
+            return run_group[:runs], run_begin[: runs + 1], found, ascend
 
-        table = np.full(keys if keys <= max(len(room), _TABLE) else 0, -1, dtype=np.int32)
-        key_of = np.empty(min(len(table), np.iinfo(room.dtype).max), dtype=np.int64)
-        lists = room
-        runs, found, ascend = listed(lists, table, key_of) if len(key_of) else (0, 1, True)
-        is_wide = found > len(key_of)
-        if is_wide:
-            lists = np.empty(len(room), dtype=np.int64)
-            runs, _, ascend = listed(lists, table[:0], key_of[:0])
-        group, begin = run_group[:runs].copy(), run_begin[: runs + 1].copy()
+        is_wide = keys > max(len(room), _TABLE)
+        if not is_wide:
+            table = np.full(keys, -1, dtype=np.int32)
+            key_of = np.empty(min(keys, np.iinfo(room.dtype).max), dtype=np.int64)
+            lists = room
+            group, begin, found, ascend = listed(lists, table, key_of)
+            is_wide = found > len(key_of)
+        if is_wide:  # or not in order: groups that are met again
+            key_of = np.empty(0, dtype=np.int64)
+            lists = np.empty(2 * rows, dtype=np.int64)
+            group, begin, found, ascend = listed(lists, np.empty(0, dtype=np.int32), key_of)
+        group, begin = group.copy(), begin.copy()  # their arrays are larger, mostly
         lists, key_of = lists[: begin[-1]], key_of[:found]
         if is_wide or not ascend:
             lengths = np.diff(begin) - 1
