@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.population import Domain, Taxonomy
+from serigraph.population import Domain, Taxonomy, ranked
 from serigraph.recoding.texts import cells_at
 
 MISSING = "missing"
@@ -21,16 +21,27 @@ def region_labels(domain: Domain, low: NDArray[np.int32], high: NDArray[np.int32
     >>> region_labels(ages, np.array([0, 1]), np.array([2, 1])).to_list()
     ['[20, 31]', '25']
     """
-    packed = low.astype(np.int64) * max(domain.size, 1) + high
-    distinct, which = np.unique(packed, return_inverse=True)
+    codes = max(domain.size, 1)
+    distinct, which = ranked(low.astype(np.int64) * codes + high)
+    first, last = np.divmod(distinct, codes)
+    texts = _texts(domain, np.concatenate([first, last]))
     names = [
-        _label(domain, int(pair) // max(domain.size, 1), int(pair) % max(domain.size, 1))
-        for pair in distinct
+        _label(domain, texts, *ends) for ends in zip(first.tolist(), last.tolist(), strict=True)
     ]
     return cells_at(pl.Series(domain.name, names, dtype=pl.String), which)
 
 
-def _label(domain: Domain, low: int, high: int) -> str:
+def _texts(domain: Domain, ends: NDArray[np.int64]) -> dict[int, str]:
+    """Ends of intervals of numbers and dates as text, each made once."""
+    if domain.kind == "categorical":
+        return {}
+    # Whoever lacks a number has the first code, and the least that is known the next.
+    known = np.unique(np.maximum(ends, int(domain.has_missing)))
+    known = known[known < domain.size]
+    return dict(zip(known.tolist(), map(str, domain.values.gather(known).to_list()), strict=True))
+
+
+def _label(domain: Domain, texts: dict[int, str], low: int, high: int) -> str:
     first = low
     if domain.has_missing and low == 0:
         if high == 0:
@@ -38,8 +49,7 @@ def _label(domain: Domain, low: int, high: int) -> str:
         first = 1
     if domain.kind == "categorical":
         return _set(_names(domain, first, high), with_missing=first > low)
-    known = [str(each) for each in (domain.values[first], domain.values[high])]
-    shown = known[0] if first == high else f"[{known[0]}, {known[1]}]"
+    shown = texts[first] if first == high else f"[{texts[first]}, {texts[high]}]"
     return f"{{{MISSING}, {shown}}}" if first > low else shown
 
 
