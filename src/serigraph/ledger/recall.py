@@ -41,7 +41,7 @@ from serigraph.population import (
 from serigraph.progress import Progress, Report, first_half, second_half, silently
 from serigraph.threads import TOGETHER, side_by_side, slices
 
-_TABLE = 1 << 22  # different exposures for which a table can always be afforded
+_TABLE = 1 << 22  # keys for which a table can always be afforded
 _TILE = 1 << 14  # people whose past groups over some twenty releases stay in a processor's cache
 
 
@@ -171,8 +171,9 @@ class _Held:
             key_of = np.empty(min(keys, np.iinfo(room.dtype).max), dtype=np.int64)
             lists = room
             group, begin, found, ascend = listed(lists, table, key_of)
+            # Too many differ, or groups are not in order, so that there are more lists than groups.
             is_wide = found > len(key_of)
-        if is_wide:  # or not in order: groups that are met again
+        if is_wide:
             key_of = np.empty(0, dtype=np.int64)
             lists = np.empty(2 * rows, dtype=np.int64)
             group, begin, found, ascend = listed(lists, np.empty(0, dtype=np.int32), key_of)
