@@ -70,7 +70,7 @@ def test_a_first_series(files: Path) -> None:
     assert Path(begun.json["policy"]).read_text().startswith("# A policy proposed from")
     assert begun.json["files"] == ["taxonomies/zip.csv"]
     said = run("init", files / "other", "--from", files / "2024H1.csv")
-    assert "Look at this:" in said.out
+    assert "Please check:" in said.out
     assert "Then: serigraph publish" in said.out
     again = run("init", files / "new", "--from", files / "2024H1.csv", "--json")
     assert (again.code, again.json["error"]) == (6, "SeriesExists")

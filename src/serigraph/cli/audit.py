@@ -45,17 +45,17 @@ def command(
     policy: Annotated[Path | None, typer.Option(help="With --releases: the policy file.")] = None,
     raw: Annotated[
         list[Path] | None,
-        typer.Option(help="With --releases: the table of each release, in order; repeat it."),
+        typer.Option(help="With --releases: the table of each release, in order; repeatable."),
     ] = None,
     registry: Annotated[
         Path | None, typer.Option(help="With --releases: the population list.")
     ] = None,
     tolerate: Annotated[
         list[Misfit] | None,
-        typer.Option(help="With --releases: accept this misfit, and note it; repeat it."),
+        typer.Option(help="With --releases: accept this misfit, and note it; repeatable."),
     ] = None,
     known_members: Annotated[
-        int, typer.Option(min=0, help="Members of each group that the adversary knows.")
+        int, typer.Option(min=0, help="Members of each group whom the adversary knows.")
     ] = 1,
     worst: Annotated[int, typer.Option(min=0, help="How many worst cases to show.")] = 10,
     pseudonyms: Annotated[

@@ -27,7 +27,7 @@ EngineOption = Annotated[
 MasterOption = Annotated[
     str,
     typer.Option(
-        help="With --engine spark: the master, such as spark://host:7077; else this machine.",
+        help="With --engine spark: the master, such as spark://host:7077 [default: this machine]",
         show_default=False,
     ),
 ]
@@ -36,7 +36,7 @@ SettingOption = Annotated[
     typer.Option(
         "--spark-setting",
         metavar="KEY=VALUE",
-        help="With --engine spark: a setting of Spark; repeat it.",
+        help="With --engine spark: a Spark setting; repeatable.",
     ),
 ]
 

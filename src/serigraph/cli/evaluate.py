@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 def command(
     series: Annotated[Path, typer.Argument(help="Folder of the series.")],
     tables: Annotated[
-        list[Path] | None, typer.Argument(help="Tables that were published, as they were.")
+        list[Path] | None, typer.Argument(help="The original tables of the releases.")
     ] = None,
     registry: Annotated[
         Path | None, typer.Option(help="The population list that was used, if there was one.")
     ] = None,
-    queries: Annotated[int, typer.Option(min=1, help="Queries a release and workload.")] = 5000,
+    queries: Annotated[int, typer.Option(min=1, help="Queries per release and workload.")] = 5000,
     columns: Annotated[
         int, typer.Option(min=1, help="Quasi-identifiers that a query asks about.")
     ] = 2,

@@ -31,6 +31,6 @@ def command(
     for name in begun.files:
         say(f"  {begun.path / name}")
     for note in begun.notes:
-        say(f"Look at this: {note}")
+        say(f"Please check: {note}")
     say("Read the policy and change what is wrong; once a release is out, the promise is fixed.")
     say(f"Then: serigraph publish {quote(str(table))} --series {quote(str(series))}")

@@ -28,19 +28,19 @@ def command(
     releases: Annotated[int, typer.Option(min=1, help="How many releases to look ahead.")] = 20,
     return_rate: Annotated[
         float | None,
-        typer.Option(min=0.0, max=1.0, help="Share of people that come back; else estimated."),
+        typer.Option(min=0.0, max=1.0, help="Share of people who come back [default: estimated]"),
     ] = None,
     diversities: Annotated[
         list[str] | None,
-        typer.Option("--l", help="Compare this l, or threshold such as 1/11; repeat it."),
+        typer.Option("--l", help="Compare this l, or threshold such as 1/11; repeatable."),
     ] = None,
     lengths: Annotated[
         list[int] | None,
-        typer.Option("--k", min=1, help="Compare a constant ratio for k' releases; repeat it."),
+        typer.Option("--k", min=1, help="Compare a constant ratio for k' releases; repeatable."),
     ] = None,
     factors: Annotated[
         list[str] | None,
-        typer.Option("--alpha", help="Compare a geometric strategy of this factor; repeat it."),
+        typer.Option("--alpha", help="Compare a geometric strategy of this factor; repeatable."),
     ] = None,
     query: Annotated[str, typer.Option(help="SQL, if the table is a DuckDB database.")] = "",
     out: Annotated[Path | None, typer.Option(help="Write the plots to this HTML file.")] = None,

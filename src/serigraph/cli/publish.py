@@ -21,7 +21,7 @@ def command(
     registry: Annotated[
         str | None, typer.Option(help="The population list, if there is one.")
     ] = None,
-    label: Annotated[str, typer.Option(help="Name of the release; else the file's name.")] = "",
+    label: Annotated[str, typer.Option(help="Release name [default: file name]")] = "",
     query: Annotated[str, typer.Option(help="SQL, if the table is a DuckDB database.")] = "",
     allow_suppression: Annotated[
         bool, typer.Option("--allow-suppression", help="Leave out values that do not fit.")

@@ -13,7 +13,7 @@ from serigraph.cli.output import Json, print_json, say, stages
 def command(
     series: Annotated[Path, typer.Argument(help="Folder of the series.")],
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the files; else 'report' in the series.")
+        Path | None, typer.Option(help="Folder for the files [default: 'report' in the series]")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -29,11 +29,11 @@ def command(
     value: Value = "",
     columns: Columns = None,
     people: People = 0,
-    rounds: Annotated[int, typer.Option(min=2, help="Releases of each series.")] = 20,
-    queries: Annotated[int, typer.Option(min=1, help="Queries a release.")] = 5000,
+    rounds: Annotated[int, typer.Option(min=2, help="Releases per series.")] = 20,
+    queries: Annotated[int, typer.Option(min=1, help="Queries per release.")] = 5000,
     seed: Seed = 1,
     workers: Annotated[
-        int, typer.Option(min=0, help="Processes at work; 0 takes one a processor.")
+        int, typer.Option(min=0, help="Number of processes; 0 means one per processor.")
     ] = 0,
     as_json: Json = False,
 ) -> None:

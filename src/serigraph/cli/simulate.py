@@ -30,10 +30,10 @@ def command(
     people: People = 0,
     rounds: Annotated[int, typer.Option(min=1, help="How many tables to make.")] = 20,
     return_rate: Annotated[
-        float, typer.Option(min=0, max=1, help="Part of a table that is in the next one again.")
+        float, typer.Option(min=0, max=1, help="Share of people who are in the next table, too.")
     ] = 0.2,
     change_rate: Annotated[
-        float, typer.Option(min=0, max=1, help="Part of a table that gets another value.")
+        float, typer.Option(min=0, max=1, help="Share of people whose value changes.")
     ] = 0.2,
     seed: Seed = 1,
     file_format: Annotated[

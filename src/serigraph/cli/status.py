@@ -65,7 +65,7 @@ def _tell(found: Status) -> None:
             f"{figures['present']:>10,} people  {figures['groups']:>9,} groups  largest p "
             f"{float(Fraction(figures['largest_probability'])):.4f}"
         )
-    say(f"Ratio asked for the 1st, 2nd, ... link: {_ratios(found.ratios)}")
+    say(f"Members required per holder at the 1st, 2nd, ... exposure: {_ratios(found.ratios)}")
     if not found.pairs:
         return
     say(

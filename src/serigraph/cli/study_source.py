@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 Reports = Annotated[
     list[Path] | None,
-    typer.Option(help="People: reports.txt of Canada Vigilance, VAERSDATA, any table; repeat it."),
+    typer.Option(help="People: reports.txt of Canada Vigilance, VAERSDATA, any table; repeatable."),
 ]
 Reactions = Annotated[
     list[Path] | None,
-    typer.Option(help="Their values: reactions.txt, VAERSSYMPTOMS, any table; repeat it."),
+    typer.Option(help="Their values: reactions.txt, VAERSSYMPTOMS, any table; repeatable."),
 ]
-Person = Annotated[str, typer.Option(help="The column that both tables name a person in.")]
-Value = Annotated[str, typer.Option(help="The column of the values.")]
+Person = Annotated[str, typer.Option(help="The column with the person's id in both tables.")]
+Value = Annotated[str, typer.Option(help="The column with the values.")]
 Columns = Annotated[
-    list[str] | None, typer.Option("--column", help="A quasi-identifier; repeat it. Else all.")
+    list[str] | None, typer.Option("--column", help="A quasi-identifier; repeatable [default: all]")
 ]
 People = Annotated[
-    int, typer.Option(min=0, help="Take so many people only; 0 takes all (built-in: 40,478).")
+    int, typer.Option(min=0, help="Number of people to take; 0 takes all (built-in: 40,478).")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 

@@ -17,7 +17,7 @@ def command(
     ] = None,
     files_only: Annotated[
         bool,
-        typer.Option("--files-only", help="Check the files alone: for whoever has no ledger."),
+        typer.Option("--files-only", help="Check the files alone, without the ledger."),
     ] = False,
     as_json: Json = False,
 ) -> None:

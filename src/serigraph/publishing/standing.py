@@ -40,7 +40,7 @@ class Status:
     pairs: int
     spent: tuple[int, ...]  # pairs by tenth of the budget spent
     values: tuple[ValueStanding, ...]  # most spent first
-    ratios: tuple[float, ...]  # asked for the 1st, 2nd, ... link
+    ratios: tuple[float, ...]  # members required per holder at the 1st, 2nd, ... exposure
 
 
 @dataclass(frozen=True)

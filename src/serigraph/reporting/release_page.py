@@ -86,7 +86,8 @@ def _measured(release: Unpublished, risk: ReleaseRisk) -> Section:
     return Section(
         "Risk measured",
         lead="The probability that an adversary who has all releases links a person to a protected "
-        "value in any of them. Every pair of a person and a value was recomputed beforehand.",
+        "value in any of them. Every pair of a person and a value was recomputed independently "
+        "before publication.",
         facts=[
             ("Largest, over all releases", exact(risk.largest)),
             ("Mean, over all releases", f"{risk.over_series.mean:.4f}"),
