@@ -205,7 +205,7 @@ def test_suppression_has_to_be_allowed(files: Path, hospital: Clinic) -> None:
     options = ["publish", files / "crowded.csv", "--series", files / "clinic"]
     refused = run(*options, "--json")
     assert refused.code == 4
-    assert "'hiv' is held by 10.0% of the people" in refused.json["problems"][0]
+    assert "'hiv' is held by 20 of 200 people" in refused.json["problems"][0]
     assert "--allow-suppression" in refused.json["remedy"]
     done = run(*options, "--allow-suppression")
     assert done.code == 0

@@ -54,13 +54,57 @@ def test_the_refusal_says_what_does_not_fit_and_what_would_help(tmp_path: Path) 
     with pytest.raises(Infeasible) as refused:
         serigraph.publish(single({"hiv": 51}, 1000), series, label="2024H1")
     assert str(refused.value) == (
-        "1 protected value does not fit under the guarantee - release 2024H1 - ask for fewer "
-        "releases (releases, or a smaller factor) or a higher threshold in the policy, add a "
-        "registry, protect fewer values, or allow 17 suppressions (17 people left out) with "
-        "--allow-suppression\n"
-        "  - value 'hiv' is held by 5.1% of the people; the target 29.36 allows 3.4%"
+        "1 protected value does not fit under the guarantee - release 2024H1 - plan for fewer "
+        "releases (releases in [strategy]), add a registry, protect fewer values, raise the "
+        "threshold, or allow 17 suppressions (17 people left out) with --allow-suppression\n"
+        "  - value 'hiv' is held by 51 of 1,000 people; the target 29.36 allows 34"
     )
     assert series.releases() == ()
+
+
+FROZEN = ("threshold", "protect")
+
+
+@pytest.mark.parametrize("adversary", ADVERSARIES)
+@pytest.mark.parametrize(
+    ("strategy", "change"),
+    [
+        ('name = "constant"', "plan for fewer releases (releases in [strategy])"),
+        ('name = "geometric"\nfactor = 30', "lower the factor in [strategy]"),
+        (
+            f'name = "schedule"\nlink_chances = {[1.0] * 20}',
+            "plan for fewer links (link_chances in [strategy])",
+        ),
+    ],
+)
+def test_after_a_release_nothing_is_advised_that_it_froze(
+    tmp_path: Path, adversary: str, strategy: str, change: str
+) -> None:
+    series = series_of(tmp_path / "clinic", adversary=adversary, strategy=strategy)
+    publish_all(series, [single({"hiv": 10}, 1000)])
+    table = table_of([["hiv"]] * 51 + [["flu"]] * 949, seed=3, first=1000)
+    with pytest.raises(Infeasible) as refused:
+        serigraph.publish(table.with_columns(pl.col("diagnosis").list.first()), series, label="r")
+    remedy = refused.value.remedy
+    assert remedy.startswith(change)
+    assert not any(word in remedy for word in FROZEN)
+    assert ("registry" in remedy) == (adversary == "presence unknown")
+
+
+def test_no_strategy_is_advised_where_none_helps(tmp_path: Path) -> None:
+    series = series_of(tmp_path / "clinic")
+    with pytest.raises(Infeasible) as refused:
+        serigraph.publish(single({"hiv": 501}, 1000), series, label="r")
+    assert "[strategy]" not in refused.value.remedy
+    assert "raise the threshold" in refused.value.remedy
+
+
+def test_one_holder_too_many_shows_in_the_figures(tmp_path: Path) -> None:
+    series = series_of(tmp_path / "clinic")
+    with pytest.raises(Infeasible) as refused:
+        serigraph.publish(single({"hiv": 103}, 3000), series, label="r")
+    (problem,) = refused.value.problems
+    assert "held by 103 of 3,000 people; the target 29.36 allows 102" in problem
 
 
 def test_a_registry_dilutes_what_did_not_fit(tmp_path: Path) -> None:
@@ -161,7 +205,7 @@ def test_values_of_a_class_are_counted_once(tmp_path: Path) -> None:
     series = series_of(tmp_path / "clinic", protected=protected)
     with pytest.raises(Infeasible) as refused:
         publish_all(series, [table])
-    assert "value 'blood' is held by 6.0% of the people" in refused.value.problems[0]
+    assert "value 'blood' is held by 60 of 1,000 people" in refused.value.problems[0]
     (release,) = publish_all(series, [table], allow_suppression=True)
     published = release.tables["table"]
     assert release.figures["suppressed_values"] == 1000 - published.height == 60 - 34

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from serigraph.engines.plan import Plan
 from serigraph.errors import Infeasible
 from serigraph.population import Population, ProtectedValue
 from serigraph.randomness import Randomness, shuffled
@@ -108,22 +109,24 @@ def refusal(
     base: NDArray[np.float64],
     suppressed: Mapping[str, int],
     lost: Losses,
-    where: str,
+    plan: Plan,
+    releases: int,
 ) -> Infeasible:
-    """The error for a release that cannot be made without suppression.
+    """The error for a release that cannot be made without suppression, ``releases`` being out.
 
     ``suppressed`` counts the pairs that do not fit, by the value or class that is the reason.
     """
     holders, people = before.holders, before.people
     problems = []
+    is_beyond_any_strategy = False
     for number, value in enumerate(before.protected):
         if value.name not in suppressed:
             continue
-        share, allowed = holders[number] / people, 1 / base[number]
-        if share > allowed:
+        is_beyond_any_strategy |= int(holders[number]) > people * value.threshold
+        if holders[number] * base[number] > people:
             problems.append(
-                f"value {value.name!r} is held by {share:.1%} of the people; the target "
-                f"{base[number]:.2f} allows {allowed:.1%}"
+                f"value {value.name!r} is held by {holders[number]:,} of {people:,} people; the "
+                f"target {base[number]:.2f} allows {int(people / base[number]):,}"
             )
         else:
             problems.append(
@@ -133,18 +136,34 @@ def refusal(
     shown = problems[:20]
     if len(problems) > len(shown):
         shown.append(f"and {len(problems) - len(shown):,} more values")
-    is_all = lost.people == before.present
-    allowing = (
-        "suppression would leave nobody to publish"
-        if is_all
-        else f"allow {lost.values:,} suppressions ({lost.people:,} people left out) with "
-        "--allow-suppression"
+    changes = _changes_that_help(
+        "" if is_beyond_any_strategy else plan.strategy.gentler(),
+        could_add_registry=not plan.is_presence_known and people == before.present,
+        is_first=releases == 0,
     )
+    is_all = lost.people == before.present
+    if not is_all:
+        changes.append(
+            f"allow {lost.values:,} suppressions ({lost.people:,} people left out) with "
+            "--allow-suppression"
+        )
+    helping = ", or ".join(filter(None, [", ".join(changes[:-1]), *changes[-1:]]))
+    hopeless = ["suppression would leave nobody to publish"] if is_all else []
     return Infeasible(
         f"{len(problems):,} protected value{'s do' if len(problems) != 1 else ' does'} not fit "
         "under the guarantee",
-        where=where,
-        remedy="ask for fewer releases (releases, or a smaller factor) or a higher threshold in "
-        f"the policy, add a registry, protect fewer values{'; ' if is_all else ', or '}{allowing}",
+        where=f"release {plan.label}",
+        remedy="; ".join(filter(None, [helping, *hopeless])),
         problems=shown,
     )
+
+
+def _changes_that_help(
+    gentler_strategy: str, *, could_add_registry: bool, is_first: bool
+) -> list[str]:
+    """What a publisher can still change so that values fit; what a release froze is left out."""
+    return [
+        *([gentler_strategy] if gentler_strategy else []),
+        *(["add a registry"] if could_add_registry else []),
+        *(["protect fewer values", "raise the threshold"] if is_first else []),
+    ]

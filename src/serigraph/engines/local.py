@@ -34,7 +34,6 @@ def make_release(
     """Make a release in memory; raises `Infeasible` where values do not fit and nobody allowed to
     suppress them, or nothing would be left, and `GuaranteeExceeded` where the verifier
     disagrees."""
-    where = f"release {plan.label}"
     if plan.is_presence_known and not population.present.all():
         # Whoever is known to be absent hides nobody and is exposed to nothing.
         history = history.subset(population.present)
@@ -61,7 +60,7 @@ def make_release(
     suppressed.update(given_up)
     lost = losses(before, Counts.of(population) if suppressed else before)
     if suppressed and (not plan.allows_suppression or not population.present.any()):
-        raise refusal(before, base, suppressed, lost, where)
+        raise refusal(before, base, suppressed, lost, plan, history.releases)
     return finished(population, history, demand, plan, grouping, lost, randomness, progress)
 
 

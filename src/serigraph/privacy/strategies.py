@@ -137,6 +137,14 @@ class ConstantRatio:
         plural = "" if self.releases == 1 else "s"
         return f"constant ratio for {self.releases} release{plural}, {_manner(self.replan)}"
 
+    def gentler(self) -> str:
+        """What to change so that the first link asks for less; empty where nothing is left.
+
+        >>> ConstantRatio(20).gentler(), ConstantRatio(1).gentler()
+        ('plan for fewer releases (releases in [strategy])', '')
+        """
+        return "plan for fewer releases (releases in [strategy])" if self.releases > 1 else ""
+
     def to_text(self) -> str:
         """The form that the ledger stores; it never changes for the same strategy.
 
@@ -225,6 +233,14 @@ class Geometric:
         'geometric with factor 5/2, re-planned'
         """
         return f"geometric with factor {self.factor}, {_manner(self.replan)}"
+
+    def gentler(self) -> str:
+        """What to change so that the first link asks for less.
+
+        >>> Geometric(Fraction(2)).gentler()
+        'lower the factor in [strategy]'
+        """
+        return "lower the factor in [strategy]"
 
     def to_text(self) -> str:
         """The form that the ledger stores; it never changes for the same strategy.
@@ -337,6 +353,15 @@ class OptimalSchedule:
         plural = "" if len(self.link_chances) == 1 else "s"
         links = f"{len(self.link_chances)} link{plural}"
         return f"optimal schedule for {links}, {_manner(self.replan)}"
+
+    def gentler(self) -> str:
+        """What to change so that the first link asks for less; empty where nothing is left.
+
+        >>> OptimalSchedule((1.0, 0.25)).gentler()
+        'plan for fewer links (link_chances in [strategy])'
+        """
+        is_one = len(self.link_chances) == 1
+        return "" if is_one else "plan for fewer links (link_chances in [strategy])"
 
     def to_text(self) -> str:
         """The form that the ledger stores; it never changes for the same strategy.

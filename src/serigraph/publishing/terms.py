@@ -91,10 +91,15 @@ def advice(widths: Mapping[str, float], policy: Policy) -> tuple[str, ...]:
     lost = sum(widths.values()) / max(len(widths), 1)
     if lost <= _TOO_MUCH or policy.output.form != "generalised":
         return ()
+    is_presence_known = policy.guarantee.adversary == "presence known"
+    smaller = [
+        policy.strategy_for().gentler(),
+        "" if is_presence_known else "bring a registry with more people",
+    ]
     return (
         f"{lost:.0%} of the precision is lost, because values are nearly as frequent as the "
-        'guarantee allows: form = "bucketised" in [output] keeps the quasi-identifiers, and a '
-        "registry, fewer releases or fewer protected values make regions smaller",
+        "guarantee allows; for the next release, "
+        + ", or ".join(filter(None, ['choose form = "bucketised" in [output]', *smaller])),
     )
 
 

@@ -172,7 +172,7 @@ def make_release_on_spark(
     for piece in pieces:
         suppressed.update(piece.suppressed)
     if suppressed and (not plan.allows_suppression or not after.present):
-        raise refusal(before, base, suppressed, lost, f"release {plan.label}")
+        raise refusal(before, base, suppressed, lost, plan, len(setting.releases))
     progress("recoding")
     shares = np.array([piece.people for piece in pieces]) / sum(piece.people for piece in pieces)
     widths = shares @ np.array([piece.widths for piece in pieces])
