@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from serigraph.reporting import verify_certificate as verify
     from serigraph.utility import evaluate
 
-__getattr__ = on_demand(
+__getattr__, __dir__ = on_demand(
     __name__,
     {
         "Series": "serigraph.ledger",

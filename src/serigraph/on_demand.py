@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
 
-def on_demand(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a package. ``places`` has for each name the module that it is from,
-    and after a colon the name that it has there, if that is another."""
+def on_demand(
+    package: str, places: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__getattr__`` and the ``__dir__`` of a package. ``places`` has for each name the module
+    that it is from, and after a colon the name that it has there, if that is another."""
 
     def find(name: str) -> Any:
         if name not in places:
@@ -17,4 +20,7 @@ def on_demand(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:
         module, _, other = places[name].partition(":")
         return getattr(import_module(module), other or name)
 
-    return find
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *places})
+
+    return find, names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from serigraph.auditing.agreement import Agreement
@@ -13,6 +13,7 @@ from serigraph.auditing.evidence import Evidence
 from serigraph.auditing.figures import Figures
 from serigraph.auditing.tally import OtherAssumption, Tally, tally
 from serigraph.records import Exposure
+from serigraph.short_repr import ShortRepr, at_most
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,8 @@ class WorstCase:
     exposures: tuple[Exposure, ...]
 
 
-@dataclass(frozen=True)
-class Audit:
+@dataclass(frozen=True, repr=False)
+class Audit(ShortRepr):
     """Every figure of an audit; nothing in it names a person."""
 
     people: int
@@ -58,13 +59,23 @@ class Audit:
     def files_agree(self) -> bool:
         return all(each.agrees for each in self.agreement)
 
+    def _facts(self) -> dict[str, object]:
+        return {
+            "people": self.people,
+            "releases": len(self.releases),
+            "largest probability": at_most(self.over_all.largest, self.threshold),
+            "pairs above": f"{self.over_all.pairs_above:,} of {self.over_all.pairs:,}",
+            "files agree": "yes" if self.files_agree else "no",
+            "notes": len(self.notes),
+        }
+
 
 @dataclass(frozen=True)
 class Examined:
     """An audit, and who the pseudonyms of its worst cases stand for: to be kept like the data."""
 
     audit: Audit
-    pseudonyms: dict[str, str | int]
+    pseudonyms: dict[str, str | int] = field(repr=False)
 
 
 def examine(

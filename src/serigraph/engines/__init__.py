@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from serigraph.engines.local import make_release
     from serigraph.engines.plan import Engine, Form, Made, Plan
 
-__getattr__ = on_demand(
+__getattr__, __dir__ = on_demand(
     __name__,
     {
         "Engine": "serigraph.engines.plan",

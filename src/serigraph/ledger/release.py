@@ -16,6 +16,7 @@ import polars as pl
 from serigraph.errors import ImpossibleState, InputRefused
 from serigraph.ledger.storage import FileDigest
 from serigraph.records import Exposure
+from serigraph.short_repr import ShortRepr
 
 IdType = Literal["integer", "text"]
 State = Literal["committed", "published"]
@@ -97,8 +98,8 @@ class WrittenParts:
     groups: int
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseRecord:
+@dataclass(frozen=True, slots=True, repr=False)
+class ReleaseRecord(ShortRepr):
     """One row of the catalog. Numbers run from 1 without gaps."""
 
     number: int
@@ -141,6 +142,17 @@ class ReleaseRecord:
     def is_published(self) -> bool:
         """Whether the public files are in their place; if not, the next command moves them."""
         return self.state == "published"
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "release": f"{self.number}, {self.label}",
+            "published at": self.published_at,
+            "members": self.members,
+            "groups": self.groups,
+            "threshold": self.threshold,
+            "strategy": self.strategy,
+            "chain": self.chain,
+        }
 
 
 @dataclass(frozen=True, slots=True)

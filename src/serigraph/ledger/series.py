@@ -55,6 +55,9 @@ class Series:
         self.path = path
         self._layout = Layout(path)
 
+    def __repr__(self) -> str:
+        return f"Series({str(self.path)!r})"
+
     @staticmethod
     def create(path: str | Path, files: Mapping[str, bytes]) -> Series:
         """Make a new series with the files given, ``policy.toml`` among them; all or nothing.

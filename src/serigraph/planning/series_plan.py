@@ -21,14 +21,15 @@ from serigraph.planning.returning import ReturnRate, return_rate_of
 from serigraph.policy import Policy, read_policy
 from serigraph.population import History, Population, Standing, standing
 from serigraph.privacy.strategies import OptimalSchedule
+from serigraph.short_repr import ShortRepr
 from serigraph.tables import ProtectedChoice, prepare, read_table
 
 STAGES = ("reading", "recalling", "rehearsing")
 _RATIOS = 20  # at least so many links are shown
 
 
-@dataclass(frozen=True)
-class SeriesPlan:
+@dataclass(frozen=True, repr=False)
+class SeriesPlan(ShortRepr):
     """The outlook of every strategy, and which of them to take. Nothing in it is of a person."""
 
     people: int
@@ -40,6 +41,15 @@ class SeriesPlan:
     values: tuple[ValueFit, ...]  # under the policy, the commonest first
     outlooks: tuple[Outlook, ...]  # the policy's own first
     recommendation: Recommendation
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "people": f"{self.people:,}, {self.present:,} of them in the table",
+            "releases": f"{self.releases_so_far} so far, {self.releases_ahead} ahead",
+            "strategies compared": len(self.outlooks),
+            "recommended": self.recommendation.name,
+            "because": self.recommendation.reason,
+        }
 
 
 def plan(

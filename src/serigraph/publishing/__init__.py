@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         UnpublishedHere,
     )
 
-__getattr__ = on_demand(
+__getattr__, __dir__ = on_demand(
     __name__,
     {
         "STAGES": "serigraph.publishing.published",

@@ -10,17 +10,25 @@ from typing import Any
 from serigraph.ledger import Series
 from serigraph.policy import Reading
 from serigraph.publishing.proposal import propose_policy
+from serigraph.short_repr import ShortRepr
 from serigraph.tables import read_table
 
 
-@dataclass(frozen=True)
-class Begun:
+@dataclass(frozen=True, repr=False)
+class Begun(ShortRepr):
     """A new series, and what its publisher should look at before the first release."""
 
     path: Path
     policy: Path
     files: tuple[str, ...]
     notes: tuple[str, ...]
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "policy": self.policy,
+            "taxonomies": len(self.files),
+            "to check": "; ".join(self.notes) or "nothing",
+        }
 
 
 def begin(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import polars as pl
 
 from serigraph.ledger import ReleaseRecord
 from serigraph.recoding import as_text
+from serigraph.short_repr import ShortRepr, at_most
 
 STAGES = (
     "reading",
@@ -25,8 +27,8 @@ STAGES = (
 )
 
 
-@dataclass(frozen=True)
-class Published:
+@dataclass(frozen=True, repr=False)
+class Published(ShortRepr):
     """What became of a table: the release, where its files are, and what they hold."""
 
     record: ReleaseRecord
@@ -38,6 +40,18 @@ class Published:
     def figures(self) -> dict[str, Any]:
         figures: dict[str, Any] = self.record.summary
         return figures
+
+    def _facts(self) -> dict[str, object]:
+        largest = Fraction(self.figures["largest_probability"])
+        return {
+            "release": f"{self.record.number}, {self.record.label}",
+            "people": self.figures["present"],
+            "groups": self.figures["groups"],
+            "largest probability": at_most(largest, self.record.threshold),
+            "tables": ", ".join(self.tables),
+            "notes": len(self.notes),
+            "folder": self.folder,
+        }
 
 
 class TablesInMemory(Mapping[str, pl.DataFrame]):

@@ -14,6 +14,7 @@ from serigraph.policy import Policy, read_policy
 from serigraph.population import Standing, standing
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.strategies import OptimalSchedule
+from serigraph.short_repr import ShortRepr, at_most
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class ValueStanding:
     most_links: int
 
 
-@dataclass(frozen=True)
-class Status:
+@dataclass(frozen=True, repr=False)
+class Status(ShortRepr):
     """What `serigraph status` shows. Counts and names of values, nothing of a person."""
 
     path: Path
@@ -42,9 +43,26 @@ class Status:
     values: tuple[ValueStanding, ...]  # most spent first
     ratios: tuple[float, ...]  # members required per holder at the 1st, 2nd, ... exposure
 
+    def _facts(self) -> dict[str, object]:
+        return {
+            "series": self.path,
+            "releases": ", ".join(
+                [
+                    str(len(self.releases)),
+                    *(f"the last {each.label}" for each in self.releases[-1:]),
+                ]
+            ),
+            "threshold": self.threshold,
+            "strategy": self.strategy,
+            "people": self.people,
+            "people exposed": self.people_exposed,
+            "pairs": self.pairs,
+            "pairs near the limit": self.spent[-1],
+        }
 
-@dataclass(frozen=True)
-class PersonHistory:
+
+@dataclass(frozen=True, repr=False)
+class PersonHistory(ShortRepr):
     """m(o, s) of the paper: every exposure of a person to a value."""
 
     value: str
@@ -58,6 +76,13 @@ class PersonHistory:
     @property
     def probability(self) -> Fraction:
         return breach_probability([each.exposure for each in self.exposures])
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "value": self.value,
+            "exposures": len(self.exposures),
+            "probability": at_most(self.probability, self.threshold),
+        }
 
 
 def status(series: str | os.PathLike[str] | Series) -> Status:

@@ -26,17 +26,25 @@ from serigraph.reporting.wording import (
     threat_section,
     verdict,
 )
+from serigraph.short_repr import ShortRepr, at_most
 
 FOLDER = "report"
 
 
-@dataclass(frozen=True)
-class SeriesReport:
+@dataclass(frozen=True, repr=False)
+class SeriesReport(ShortRepr):
     """Where the documents are, and the audit that they were made from."""
 
     report: Path
     certificate: Path
     audit: Audit
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "report": self.report,
+            "certificate": self.certificate,
+            "largest probability": at_most(self.audit.over_all.largest, self.audit.threshold),
+        }
 
 
 def report_series(

@@ -15,12 +15,13 @@ from serigraph.auditing.from_ledger import evidence_of
 from serigraph.errors import GuaranteeExceeded, InputRefused, LedgerDamaged, SeriesNotFound
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.reporting.certificate import NAME, Certificate, read_certificate
+from serigraph.short_repr import ShortRepr
 
 _CLOSE = 1e-9  # both sides are exact for the pair that floats found largest; ties may differ
 
 
-@dataclass(frozen=True)
-class Verified:
+@dataclass(frozen=True, repr=False)
+class Verified(ShortRepr):
     """What was checked, in words, and what the guarantee came to when it was recomputed.
 
     ``largest`` is None where only the files were checked.
@@ -29,6 +30,12 @@ class Verified:
     certificate: Certificate
     checks: tuple[str, ...]
     largest: Fraction | None
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "certificate": f"{self.certificate.kind} {self.certificate.label}",
+            **{f"check {number}": check for number, check in enumerate(self.checks, 1)},
+        }
 
 
 def verify_certificate(

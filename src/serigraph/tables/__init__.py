@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from serigraph.tables.reading import read_table
     from serigraph.tables.taxonomies import read_taxonomy
 
-__getattr__ = on_demand(
+__getattr__, __dir__ = on_demand(
     __name__,
     {
         "Prepared": "serigraph.tables.preparing",

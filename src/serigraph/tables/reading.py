@@ -117,6 +117,7 @@ def _from_pandas(frame: Any) -> pl.DataFrame:
         raise TableError(
             f"a pandas {type(frame).__name__} is not a table", remedy="give a data frame"
         )
+    frame = _with_index(frame, pandas)
     names = [str(name) for name in frame.columns]
     if len(set(names)) < len(names):
         raise TableError("the data frame has two columns of one name", remedy="rename one of them")
@@ -133,3 +134,20 @@ def _from_pandas(frame: Any) -> pl.DataFrame:
             problems=mixed,
         )
     return pl.DataFrame(columns)
+
+
+def _with_index(frame: Any, pandas: Any) -> Any:
+    """The frame with the named levels of its index as columns, where it lacks them.
+
+    Row numbers have no name and are dropped; texts without one may be ids, and are refused.
+    """
+    index = frame.index
+    named = [name for name in index.names if name is not None]
+    if len(index) and not named and not pandas.api.types.is_numeric_dtype(index):
+        raise TableError(
+            "the index of the data frame has no name, and may hold ids",
+            remedy="name it as the policy does, with frame.rename_axis('...'), or drop it with "
+            "frame.reset_index(drop=True)",
+        )
+    added = [name for name in named if name not in frame.columns]
+    return frame.reset_index(added) if added else frame

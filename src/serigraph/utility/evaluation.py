@@ -19,6 +19,7 @@ from serigraph.errors import SeriesError, TableError
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.policy import Policy, read_policy
 from serigraph.population import Population
+from serigraph.short_repr import ShortRepr
 from serigraph.tables import ProtectedChoice, prepare, read_table
 from serigraph.utility.divergence import kl_divergence
 from serigraph.utility.measures import (
@@ -56,12 +57,18 @@ class ReleaseUtility:
     suppressed_share: float
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(ShortRepr):
     """The releases whose tables were given, and the ledger's records of the others."""
 
     releases: tuple[ReleaseUtility, ...]
     without_table: tuple[ReleaseRecord, ...]
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "measured": ", ".join(each.label for each in self.releases) or "nothing",
+            "without a table": ", ".join(each.label for each in self.without_table) or "none",
+        }
 
 
 @dataclass(frozen=True)
