@@ -17,6 +17,7 @@ from serigraph.policy import Policy
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 from serigraph.tables import read_table
 from serigraph.tables.cells import read_text
+from serigraph.tables.people import missing_columns
 from serigraph.tables.rows import counted, rows_where
 from serigraph.tables.values import read_values, value_sets
 
@@ -185,7 +186,7 @@ def _multiplicity(table: pl.DataFrame, policy: Policy) -> tuple[NDArray[np.int64
 
 
 def _lacking(table: pl.DataFrame, needed: list[str]) -> list[str]:
-    return [f"it has no column {name!r}" for name in needed if name not in table.columns]
+    return missing_columns(table, needed, "it")
 
 
 def _refusal(label: str, problems: list[str]) -> TableError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+
 import polars as pl
 
 from serigraph.policy import Policy
@@ -12,6 +14,8 @@ from serigraph.threads import side_by_side
 
 ID = "id"  # in the frames below; the quasi-identifiers are named q0, q1, ... in policy order
 
+_ALIKE = 0.7  # of the letters: names that may be one, misspelt
+
 
 def column_name(number: int) -> str:
     """The internal name of a quasi-identifier, which no name of the user's can collide with."""
@@ -19,9 +23,22 @@ def column_name(number: int) -> str:
 
 
 def missing_columns(frame: pl.DataFrame, needed: list[str], source: str) -> list[str]:
-    """Which of the columns that the policy names are not there."""
+    """Which of the columns that the policy names are not there, each with the nearest that is.
+
+    Other columns are not listed: where a file has no header, its "columns" are a person's cells.
+    """
+    spelled = {name.casefold(): name for name in frame.columns}
+    missing = [name for name in dict.fromkeys(needed) if name not in frame.columns]
+    near = {
+        name: difflib.get_close_matches(name.casefold(), spelled, 1, _ALIKE) for name in missing
+    }
+    if missing and not any(near.values()) and not set(needed) & set(frame.columns):
+        names = " or ".join(map(repr, missing))
+        return [f"{source} has no column {names}: does its first line name the columns?"]
     return [
-        f"{source} has no column {name!r}" for name in dict.fromkeys(needed) if name not in frame
+        f"{source} has no column {name!r}"
+        + "".join(f"; did you mean {spelled[each]!r}?" for each in near[name])
+        for name in missing
     ]
 
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from serigraph.errors import TableError
 from serigraph.policy import Reading
+from serigraph.tables.addresses import refuse_what_is_no_file
 from serigraph.tables.cells import whole_where_possible
 from serigraph.tables.csv_files import read_csv
 from serigraph.tables.databases import read_database
@@ -29,6 +30,7 @@ def read_table(source: Any, reading: Reading | None = None) -> pl.DataFrame:
     """
     options = reading or Reading()
     if isinstance(source, str | os.PathLike):
+        refuse_what_is_no_file(os.fspath(source))
         return _read_file(Path(source), options)
     if isinstance(source, pl.DataFrame):
         return source

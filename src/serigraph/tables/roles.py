@@ -11,6 +11,7 @@ from serigraph.errors import TableError
 from serigraph.policy import Reading
 from serigraph.tables.cells import read_text
 from serigraph.tables.column_guesses import ColumnGuess, guess_column, words
+from serigraph.tables.people import missing_columns
 
 _PERSON_WORDS = frozenset(
     words(
@@ -62,9 +63,9 @@ def guess_roles(table: pl.DataFrame, *, person: str = "", sensitive: str = "") -
     """
     if table.height == 0:
         raise TableError("the table is empty: it has no rows", remedy="propose from a full table")
-    for name in filter(None, (person, sensitive)):
-        if name not in table.columns:
-            raise TableError(f"the table has no column {name!r}", remedy="name one that it has")
+    named = [name for name in (person, sensitive) if name]
+    if problems := missing_columns(table, named, "the table"):
+        raise TableError(problems[0], remedy="name a column that the table has")
     guesses = {name: guess_column(table[name]) for name in table.columns}
     person = person or _person(table)
     sensitive = sensitive or _sensitive(table, guesses, person)

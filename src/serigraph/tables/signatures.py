@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Literal
 
 from serigraph.errors import TableError
@@ -45,6 +46,8 @@ _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"FEA1", "Feather version 1"),
     (0, b"%PDF", "PDF"),
 )
+_SPREADSHEETS = frozenset((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers"))
+_SQLITE = frozenset((".sqlite", ".sqlite3", ".db3"))
 _OLD_STATA = frozenset((105, 108, 110, 111, 112, 113, 114, 115))  # first byte, up to Stata 12
 _TEXT_MARKS = (b"\xff\xfe", b"\xfe\xff")  # UTF-16, whose letters hold zero bytes
 
@@ -54,9 +57,10 @@ def format_of(path: Path, encoding: str | None = None) -> Format:
 
     Text may hold zero bytes if it begins as UTF-16 does, or if the encoding is given.
     """
-    named = _named_format(path)
     head = _head(path)
     found = _found_format(head, text_may_hold_zeros=encoding is not None)
+    _refuse_unread(path, found)
+    named = _named_format(path)
     if named == "Stata" and found in ("", "a binary file") and head[0] in _OLD_STATA:
         return named
     if found != (named if named != "CSV" else ""):
@@ -67,6 +71,24 @@ def format_of(path: Path, encoding: str | None = None) -> Format:
             remedy="rename it, or export the table again",
         )
     return named
+
+
+def _refuse_unread(path: Path, found: str) -> None:
+    """Raise ``TableError`` for a known kind of file that is not read, with how to export it."""
+    ending = path.suffix.lower()
+    if ending in _SPREADSHEETS:
+        raise TableError(
+            "a spreadsheet is not read",
+            where=str(path),
+            remedy="save the sheet as CSV (UTF-8), and give that file",
+        )
+    if found == "SQLite" or ending in _SQLITE:
+        raise TableError(
+            "a SQLite database is not read",
+            where=str(path),
+            remedy="export the table, and give that file: "
+            f"sqlite3 -header -csv {quote(str(path))} 'select * from ...' > table.csv",
+        )
 
 
 def _named_format(path: Path) -> Format:

@@ -1,0 +1,112 @@
+"""What people give that is no table: the real command says what, where and what to do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from docs.pages import ROOT
+
+POLICY = """version = 1
+person = { id = "patient" }
+quasi_identifiers = { born = { kind = "numeric" } }
+sensitive = { column = "diagnosis" }
+guarantee = { threshold = "1/2" }
+protected = { values = ["HIV"] }
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("sources") / "you"
+    shutil.copytree(ROOT / "docs/example", made)
+    (made / "clinic").mkdir()
+    serigraph(made, "init", "clinic2", "--from", "2024H1.csv")
+    shutil.copytree(made / "clinic2", made / "clinic", dirs_exist_ok=True)
+    (made / "clinic/policy.toml").write_text(POLICY)
+    for name in ("visits.sqlite", "visits.db"):
+        with sqlite3.connect(made / name) as database:
+            database.execute("create table visits (patient text)")
+        database.close()
+    for name in ("visits.xlsx", "visits.ods"):
+        (made / name).write_bytes(b"PK\x03\x04" + bytes(100))
+    return made
+
+
+def serigraph(folder: Path, *arguments: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "serigraph", *arguments],
+        cwd=folder,
+        env=os.environ,
+        input="patient,born,diagnosis\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("visits.xlsx", ["spreadsheet", "visits.xlsx", "save the sheet as CSV"]),
+        ("visits.ods", ["spreadsheet", "visits.ods", "save the sheet as CSV"]),
+        ("visits.sqlite", ["SQLite", "visits.sqlite", "sqlite3 -header -csv visits.sqlite"]),
+        ("visits.db", ["SQLite", "visits.db", "sqlite3 -header -csv visits.db"]),
+        ("s3://bucket/visits.csv", ["address of s3", "s3://...", "download the file"]),
+        (
+            "https://example.org/visits.csv",
+            ["address of https", "https://...", "download the file"],
+        ),
+        (
+            "postgres://me:pass1234@host/visits",
+            ["address of postgres", "postgres://...", "\\copy (select ...) to 'table.csv'"],
+        ),
+        ("jdbc:mysql://host/?password=pass1234", ["address of jdbc", "jdbc://...", "export"]),
+        ("-", ["standard input", "write it to a file first"]),
+        ("/dev/stdin", ["standard input", "write it to a file first"]),
+        ("taxonomies", ["folder", "taxonomies", "give a file"]),
+        ("nothing.xlsx", ["no such file", "nothing.xlsx", "check the path"]),
+    ],
+)
+def test_a_source_that_is_not_read(folder: Path, source: str, words: list[str]) -> None:
+    for command in (
+        ["publish", source, "--series", "clinic"],
+        ["init", "another", "--from", source],
+        ["publish", "2024H1.csv", "--series", "clinic", "--registry", source],
+    ):
+        code, said = serigraph(folder, *command)
+        assert code == 3, said
+        assert said.startswith("TableError: ")
+        assert [word for word in words if word not in said] == []
+        assert "pass1234" not in said
+
+
+def test_a_missing_column_is_named_with_the_nearest_one(folder: Path) -> None:
+    text = (folder / "2024H1.csv").read_text()
+    (folder / "renamed.csv").write_text(text.replace("diagnosis", "Diagnoses", 1))
+    code, said = serigraph(folder, "publish", "renamed.csv", "--series", "clinic")
+    assert code == 3
+    assert "the table has no column 'diagnosis'; did you mean 'Diagnoses'?" in said
+    assert "'born'" not in said
+    code, said = serigraph(folder, "init", "another", "--from", "2024H1.csv", "--person", "Patiens")
+    assert code == 3
+    assert "the table has no column 'Patiens'; did you mean 'patient'?" in said
+
+
+def test_a_file_without_a_header_shows_no_cell(folder: Path) -> None:
+    header, _, rows = (folder / "2024H1.csv").read_text().partition("\n")
+    (folder / "bare.csv").write_text(rows)
+    code, said = serigraph(folder, "publish", "bare.csv", "--series", "clinic")
+    assert code == 3
+    assert "does its first line name the columns?" in said
+    assert [
+        cell for cell in rows.splitlines()[0].split(",") if len(cell) > 2 and cell in said
+    ] == []
+    assert header.startswith("patient,")
