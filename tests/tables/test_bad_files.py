@@ -64,11 +64,11 @@ def test_an_empty_file(suffix: str, tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_and_a_folder(tmp_path: Path) -> None:
     assert "no such file" in str(refusal(tmp_path / "t.csv"))
     (tmp_path / "folder.csv").mkdir()
-    assert "cannot be read" in str(refusal(tmp_path / "folder.csv"))
+    assert "this is a folder" in str(refusal(tmp_path / "folder.csv"))
 
 
 def test_an_unknown_ending(tmp_path: Path) -> None:
-    assert ".parquet" in refusal(written(tmp_path / "t.xlsx", b"PK")).remedy
+    assert ".parquet" in refusal(written(tmp_path / "t.json", b"[]")).remedy
 
 
 @pytest.mark.parametrize("keep", [40, -20])
