@@ -15,8 +15,6 @@ from serigraph.errors import PolicyError
 from serigraph.policy.lines import KeyLines
 from serigraph.policy.model import Policy, PolicyForm
 
-_REMEDY = "correct the policy file; docs/reference/policy.md explains every key"
-
 
 def read_policy(path: str | Path) -> Policy:
     """The policy in the file at ``path``; paths in it are relative to the file's folder."""
@@ -48,7 +46,7 @@ def parse_policy(text: str, where: str, folder: str | Path) -> Policy:
         raise PolicyError(
             f"the policy has {len(problems)} problem{'s' if len(problems) > 1 else ''}",
             where=where,
-            remedy=_REMEDY,
+            remedy="correct these lines of the policy file",
             problems=[
                 f"line {line}: {message}" if line else message for line, message in sorted(problems)
             ],
@@ -64,13 +62,17 @@ def _described(error: ErrorDetails, lines: KeyLines) -> tuple[int, str]:
     match error["type"]:
         case "extra_forbidden":
             unknown = str(place[-1])
-            near = difflib.get_close_matches(unknown, _known_keys(place), 1)
-            message = f"unknown key {unknown!r}" + (f"; did you mean {near[0]!r}?" if near else "")
-            return line, f"{message} ({key})"
+            known = _known_keys(place)
+            near = difflib.get_close_matches(unknown, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
+            return line, f"unknown key {unknown!r}; {hint} ({key})"
         case "missing":
             is_section = len(place) == 1 and place[0] != "version"
-            what = f"the section [{place[0]}]" if is_section else f"the key {place[-1]!r}"
-            return line, f"{what} is missing" + ("" if is_section else f" ({key})")
+            if not is_section:
+                return line, f"the key {place[-1]!r} is missing ({key})"
+            known = _known_keys((*place, ""))
+            has = f"; it may have {', '.join(known)}" if known else ""
+            return line, f"the section [{place[0]}] is missing{has}"
         case "union_tag_not_found":
             message = "the key 'name' is missing: constant, geometric or schedule"
         case "union_tag_invalid":
