@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -28,6 +29,7 @@ from serigraph.randomness import SeededRandomness
 from serigraph.recoding import kernels as recoding
 from serigraph.verification import kernels as verification
 
+PACKAGE = Path(compiling.__file__).parents[1]
 KERNELS: list[Any] = [
     grouping.find_leaves,
     grouping.arrange,
@@ -68,7 +70,7 @@ def test_a_second_process_begins_where_nothing_is_compiled(
         process.kill()
         process.wait()
     assert any(tmp_path.rglob("*.nbi"))
-    assert compile_ahead() is None
+    assert not compiling._is_compiled()
 
 
 def test_what_is_not_compiled_is_not_loaded(
@@ -82,18 +84,36 @@ def test_what_is_not_compiled_is_not_loaded(
     load_kernels.cache_clear()
     load_kernels()
     assert loaded == []
-    (tmp_path / "kernel.nbi").touch()
+    for part in ("first", "last"):
+        compiling._mark(part)
     load_kernels.cache_clear()
     load_kernels()
     load_kernels()
     assert loaded == ["compile_first", "compile_last"]
 
 
+def test_the_first_release_of_an_installation_says_that_it_compiles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)  # nothing is left to another process
+    for name in ("compile_first", "compile_last"):
+        monkeypatch.setattr(compiling, name, lambda: None)
+    (tmp_path / "of_another_installation.nbi").touch()
+    said: list[str] = []
+    for _ in range(2):
+        load_kernels.cache_clear()
+        compiling.ready_kernels(lambda stage, *_: said.append(stage)).result()
+    assert said == ["compiling, once per installation"]
+
+
 def test_what_the_processes_share_is_compiled_by_one_of_them(tmp_path: Path) -> None:
-    def run(*arguments: str) -> str:
+    cache = tmp_path / "cache"
+
+    def run(*arguments: str, package: Path = PACKAGE) -> str:
         done = subprocess.run(
             [sys.executable, *arguments],
-            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+            env={**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(package.parent)},
             capture_output=True,
             text=True,
             check=True,
@@ -110,3 +130,12 @@ def test_what_the_processes_share_is_compiled_by_one_of_them(tmp_path: Path) -> 
         "    print(sum(each.cache_hits.values()), sum(each.cache_misses.values()))\n",
     )
     assert found.split() == ["1", "0", "1", "0"]
+
+    ask = "from serigraph.engines.compiling import _is_compiled; print(_is_compiled())"
+    assert run("-c", ask).split() == ["False"], "one process may not speak for both"
+    compiled = "from serigraph.engines.compiling import compile_ahead; compile_ahead().wait()"
+    run("-c", compiled)
+    assert run("-c", ask).split() == ["True"]
+    another = tmp_path / "another" / "serigraph"
+    shutil.copytree(PACKAGE, another, ignore=shutil.ignore_patterns("__pycache__"))
+    assert run("-c", ask, package=another).split() == ["False"], "Numba would compile anew"

@@ -8,10 +8,12 @@ thread, wherever it is: inside Numba it would leave a lock closed, for which oth
 from __future__ import annotations
 
 import gc
+import hashlib
 import os
 import subprocess
 import sys
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -19,8 +21,10 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, cast
 
+import numba
 import numpy as np
 import polars as pl
+from llvmlite.binding import get_host_cpu_name
 from numba import boolean, int64, typeof
 from numpy.typing import NDArray
 
@@ -39,7 +43,7 @@ from serigraph.verification import kernels as verifying
 
 def ready_kernels(progress: Progress = silently) -> Future[None]:
     """Begin to load the kernels, and say when they are there; the table can be read meanwhile. If
-    nothing is compiled yet, that comes first, and is waited for."""
+    this installation has not compiled them yet, that comes first, and is waited for."""
     ready: Future[None] = Future()
 
     def make_ready() -> None:
@@ -55,26 +59,32 @@ def ready_kernels(progress: Progress = silently) -> Future[None]:
     # Whoever interrupts the program does not wait until everything is compiled.
     Thread(target=make_ready, daemon=True).start()
     if not is_compiled:
-        progress("compiling")
+        progress("compiling, once per installation")
         awaited(ready)
     return ready
 
 
 def compile_ahead() -> subprocess.Popen[bytes] | None:
-    """If nothing is compiled yet, compile what a release needs first, and let another process
-    begin with what it needs last."""
-    if os.cpu_count() == 1 or _is_compiled():
+    """If not all is compiled yet, compile what a release needs first, and let another process, if
+    there is a processor for it, begin with what it needs last."""
+    if _is_compiled():
         return None
-    process = subprocess.Popen(
-        [sys.executable, "-m", "serigraph.engines.compiling"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    process = None
+    if os.cpu_count() != 1:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "serigraph.engines.compiling"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
     # Compiling makes millions of objects that stay: to look for others among them takes long.
     gc.disable()
     try:
         compile_first()
+        _mark("first")
+        if process is None:
+            compile_last()
+            _mark("last")
     finally:
         gc.freeze()
         gc.enable()
@@ -90,7 +100,28 @@ def load_kernels() -> None:
 
 
 def _is_compiled() -> bool:
-    return any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbi"))
+    return _marker("first").exists() and _marker("last").exists()
+
+
+def _mark(part: str) -> None:
+    """Note that this part is compiled; where that cannot be written, nothing was kept either."""
+    with suppress(OSError):
+        _marker(part).parent.mkdir(parents=True, exist_ok=True)
+        _marker(part).touch()
+
+
+def _marker(part: str) -> Path:
+    return Path(os.environ["NUMBA_CACHE_DIR"]) / f"{part}-{_installation()}.compiled"
+
+
+@cache
+def _installation() -> str:
+    """A digest of what Numba compares before it takes a kernel from its cache: the files of the
+    kernels, where and as old as they are; its own version, Python's, and the processor."""
+    kernels = sorted(Path(__file__).parents[1].rglob("kernels.py"))
+    files = [(str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in kernels]
+    system = (sys.version, numba.__version__, get_host_cpu_name())
+    return hashlib.sha256(repr((files, system)).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -210,3 +241,4 @@ def _survey() -> None:
 if __name__ == "__main__":
     gc.disable()
     compile_last()
+    _mark("last")
