@@ -65,7 +65,25 @@ def test_shares_and_what_lies_beyond() -> None:
         (Scale(1, 1000, 0, 1, is_log=True), [1, 10, 100, 1000]),
         (Scale(3, 3, 0, 1), [3]),
         (Scale(0.1, 0.95, 0, 1), [0.25, 0.5, 0.75]),
+        (Scale(1, 2, 0, 1, is_whole=True), [1, 2]),
+        (Scale(1, 3, 0, 1, is_whole=True), [1, 2, 3]),
+        (Scale(1, 11, 0, 1, is_whole=True), [2, 4, 6, 8, 10]),
+        (Scale(1, 20, 0, 1, is_whole=True), [5, 10, 15, 20]),
     ],
 )
 def test_ticks(scale: Scale, ticks: list[float]) -> None:
     assert scale.ticks() == pytest.approx(ticks)
+
+
+@given(st.integers(0, 50), st.integers(0, 3000))
+def test_numbers_of_releases_are_marked_where_they_are(first: int, more: int) -> None:
+    chart = line_chart(
+        "t", [Line("p", [(first + 0.0, 0.5), (first + more + 0.0, 0.5)])], x="release", y="p"
+    )
+    marks = [
+        each.text or ""
+        for each in elements(chart, "text")
+        if each.attrib["text-anchor"] == "middle" and each.text != "release"
+    ]
+    assert marks
+    assert all(first <= int(mark.replace(",", "")) <= first + more for mark in marks)

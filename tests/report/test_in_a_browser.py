@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import shutil
+import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import serigraph
@@ -32,6 +36,18 @@ Array.from(document.querySelectorAll('svg.chart')).map(chart => {
 })
 """
 
+# Words of headings and tables that go on in the next line; a hyphen or a slash may end one.
+BROKEN_WORDS = """
+Array.from(document.querySelectorAll('h1, h2, h3, dt, th, td')).flatMap(place =>
+  Array.from(place.childNodes).filter(node => node.nodeType === Node.TEXT_NODE).flatMap(node =>
+    Array.from(node.data.matchAll(/[^\\s\\/-]+/g)).filter(word => {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      return range.getClientRects().length > 1;
+    }).map(word => word[0])))
+"""
+
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, int]]:
@@ -51,7 +67,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, int
     }
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, 360])
 @pytest.mark.parametrize("kind", ["release", "series", "plan"])
 def test_page(pages: dict[str, tuple[Path, int]], kind: str, width: int) -> None:
     page, charts = pages[kind]
@@ -64,11 +80,30 @@ def test_page(pages: dict[str, tuple[Path, int]], kind: str, width: int) -> None
             assert "rgb" in chart["colour"]
             assert not chart["cut"], "text that leaves its chart"
         assert tab.evaluate("document.documentElement.scrollWidth") <= width, "it scrolls sideways"
+        assert tab.evaluate(BROKEN_WORDS) == []
         assert tab.evaluate("document.scripts.length") == 0
         assert tab.requested == [page.as_uri()], "something was fetched"
         assert tab.complaints == []
+
+
+@pytest.mark.skipif(shutil.which("pdftoppm") is None, reason="no pdftoppm is installed here")
+@pytest.mark.parametrize("kind", ["release", "series", "plan"])
+def test_printed_page(pages: dict[str, tuple[Path, int]], kind: str, tmp_path: Path) -> None:
+    with opened(pages[kind][0], width=1280) as tab:
         printed = tab.ask("Page.printToPDF", printBackground=True)["data"]
-        assert len(printed) > 10_000
+    (tmp_path / "page.pdf").write_bytes(base64.b64decode(printed))
+    subprocess.run(["pdftoppm", "-r", "20", "-gray", "page.pdf", "sheet"], cwd=tmp_path, check=True)
+    sheets = [blank_below(sheet) for sheet in sorted(tmp_path.glob("sheet-*.pgm"))]
+    assert all(blank < 0.35 for blank in sheets[:-1]), "a sheet that is half empty"
+    assert sheets[-1] < 0.9, "a sheet for the footer alone"
+
+
+def blank_below(sheet: Path) -> float:
+    """The part of a printed sheet below its last ink."""
+    data = sheet.read_bytes()
+    width, height = map(int, data.split(maxsplit=3)[1:3])
+    rows = np.frombuffer(data[-width * height :], dtype=np.uint8).reshape(height, width)
+    return float(1 - (np.flatnonzero((rows < 250).any(axis=1)).max(initial=-1) + 1) / height)
 
 
 def test_the_browser_would_notice(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from html import escape
 WIDTH, HEIGHT = 360, 240
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 30, 44
 
+_FEW = 9  # whole numbers that each get a mark
 _LEAST = 1e-300  # below it floats lose their digits
 
 CHART_STYLE = """
@@ -39,6 +40,7 @@ class Scale:
     start: float
     end: float
     is_log: bool = False
+    is_whole: bool = False  # of counts and numbers of releases: nothing lies between them
 
     def at(self, number: float) -> float:
         low, high, value = (self._warped(each) for each in (self.low, self.high, number))
@@ -54,11 +56,15 @@ class Scale:
         span = self.high - self.low
         if span < _LEAST:
             return [self.low]
+        if self.is_whole and span <= _FEW:
+            return self._multiples(1.0)
         rough = span / 4
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(power * each for each in (1, 2, 5, 10) if power * each >= rough * 0.999)
         marks = self._multiples(step)
-        return marks if len(marks) >= 3 else self._multiples(step / 2)
+        if len(marks) >= 3:
+            return marks
+        return self._multiples(step // 2 if self.is_whole else step / 2)
 
     def _multiples(self, step: float) -> list[float]:
         first = math.ceil(self.low / step - 1e-9)
@@ -70,8 +76,14 @@ class Scale:
 
 def linear_from_zero(numbers: Iterable[float], start: float, end: float) -> Scale:
     """A scale from zero to a little above the largest number."""
-    high = max(numbers, default=0.0)
-    return Scale(0.0, high * 1.05 if high > 0 else 1.0, start, end)
+    known = list(numbers)
+    high = max(known, default=0.0)
+    return Scale(0.0, high * 1.05 if high > 0 else 1.0, start, end, is_whole=are_whole(known))
+
+
+def are_whole(numbers: Iterable[float]) -> bool:
+    """Whether all of them are whole, so that the marks of their axis should be."""
+    return all(float(number).is_integer() for number in numbers)
 
 
 def logarithmic(numbers: Iterable[float], start: float, end: float) -> Scale:

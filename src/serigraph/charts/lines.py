@@ -16,6 +16,7 @@ from serigraph.charts.drawing import (
     TOP,
     WIDTH,
     Scale,
+    are_whole,
     drawing,
     line,
     linear_from_zero,
@@ -57,7 +58,8 @@ def line_chart(
     positive = [each for each in heights if each > 0]
     upward = logarithmic(positive, floor, top) if is_log else linear_from_zero(heights, floor, top)
     places = [a for points in drawn for a, _ in points] or [0.0, 1.0]
-    along = Scale(min(places), max(places), LEFT + 8, WIDTH - RIGHT - 8)
+    ends = LEFT + 8, WIDTH - RIGHT - 8
+    along = Scale(min(places), max(places), *ends, is_whole=are_whole(places))
     parts = vertical_axis(upward)
     for tick in along.ticks():
         parts.append(text(along.at(tick), floor + 15, number_text(tick), anchor="middle"))
