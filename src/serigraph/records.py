@@ -6,6 +6,7 @@ fields with a default.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -31,3 +32,45 @@ class Exposure:
     def survival(self) -> Fraction:
         """The probability of not being linked in this group, 1 - n_{j,s}/n_j."""
         return 1 - Fraction(self.count, self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class WorstPair:
+    """The pair of a person and a value that is closest to its own threshold, without the person.
+
+    Values may have thresholds of their own, so that pairs are compared by the part of their
+    threshold that they have reached.
+    """
+
+    value: str  # empty where an old release did not record it
+    probability: Fraction
+    threshold: Fraction
+
+    @property
+    def share(self) -> Fraction:
+        """The part of the threshold that is reached.
+
+        >>> WorstPair("HIV", Fraction(2, 25), Fraction(1, 10)).share
+        Fraction(4, 5)
+        """
+        return self.probability / self.threshold
+
+    def to_json(self) -> dict[str, str]:
+        return {
+            "value": self.value,
+            "probability": str(self.probability),
+            "threshold": str(self.threshold),
+        }
+
+    @staticmethod
+    def from_json(known: Mapping[str, str]) -> WorstPair:
+        return WorstPair(
+            known["value"], Fraction(known["probability"]), Fraction(known["threshold"])
+        )
+
+
+def worst_of(pairs: Iterable[WorstPair | None]) -> WorstPair | None:
+    """The one of these that is closest to its threshold; None where there is none."""
+    return max(
+        (pair for pair in pairs if pair is not None), key=lambda pair: pair.share, default=None
+    )

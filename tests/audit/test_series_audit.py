@@ -79,7 +79,7 @@ def test_figures_under_other_assumptions(series: Series, ledger: list[oracle.Mem
     if not series.releases()[0].is_presence_known:
         alone = [oracle.risks(release) for release in ledger]
         boole = oracle.combined(alone, adds=True)
-        agree(others["dependent releases"], oracle.figures(boole, threshold))
+        agree(others["probabilities added up"], oracle.figures(boole, threshold))
         two = [oracle.risks(release, known=2) for release in ledger]
         agree(
             others["2 members of each group known"], oracle.figures(oracle.combined(two), threshold)

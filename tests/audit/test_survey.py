@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -15,8 +17,8 @@ from serigraph.auditing import exact
 from serigraph.auditing.evidence import (
     Assumption,
     Evidence,
+    added_up,
     as_promised,
-    dependent_releases,
     members_known,
     presence_known,
 )
@@ -118,7 +120,7 @@ def above(found: dict[oracle.Pair, Fraction], thresholds: list[Fraction]) -> set
 ASSUMPTIONS = [
     (as_promised, {}, False),
     (presence_known, {"only_present": True}, False),
-    (dependent_releases, {}, True),
+    (added_up, {}, True),
     (lambda evidence: members_known(evidence, 1), {"known": 1}, False),
 ]
 
@@ -142,7 +144,17 @@ def test_survey_against_fractions(assume, options, adds, given) -> None:  # type
         assert found.pairs_above == len(exceeding)
         assert found.people_above == len({person for person, _ in exceeding})
         assert float(found.largest) == pytest.approx(float(max(expected.values(), default=0)))
-        assert sum(found.by_probability) == sum(found.by_share_of_threshold) == len(expected)
+        shares = {pair: p / thresholds[int(pair[1][1:])] for pair, p in expected.items()}
+        parts = Counter(
+            10 if share > 1 else max(math.ceil(10 * share) - 1, 0) for share in shares.values()
+        )
+        assert sum(found.by_probability) == len(expected)
+        assert list(found.by_share_of_threshold) == [parts[part] for part in range(11)]
+        if found.worst is None:
+            assert not expected
+        else:
+            assert float(found.worst.share) == pytest.approx(float(max(shares.values())))
+            assert found.worst.threshold == thresholds[int(found.worst.value[1:])]
         single = localised(evidence, assumption, number - 1)
         mine = alone[number - 1]
         assert single.pairs == len(mine)

@@ -16,10 +16,6 @@ import pytest
 
 import serigraph
 from audit.series_examples import policy, published, registry, tables
-from serigraph.auditing import audit_series
-from serigraph.auditing.evidence import as_promised
-from serigraph.auditing.figures import survey
-from serigraph.auditing.from_draft import evidence_before_commit
 from serigraph.errors import GuaranteeExceeded, StorageError
 from serigraph.ledger import ReleaseDraft, Series
 from serigraph.policy import parse_policy
@@ -29,14 +25,13 @@ from serigraph.reporting import publish_with_report, read_certificate, write_doc
 from serigraph.reporting.certificate import schema_text, shipped_schema
 from serigraph.reporting.page import Page, Section, Table, render
 from serigraph.reporting.risk import risk_of
+from serigraph.reporting.touched import together, touched_pairs
 
 HEADINGS = [
-    "Context",
-    "Threat",
-    "Risk measured",
-    "Risk treated",
-    "Residual risk",
-    "Re-evaluation",
+    "Context assessment",
+    "Data assessment",
+    "Identifiability assessment and mitigation",
+    "Governance",
 ]
 
 
@@ -60,10 +55,11 @@ def test_every_release_has_both_documents_and_the_ledger_knows_them(series: Seri
         assert certificate.policy == record.policy
 
 
-def test_the_report_has_the_headings_of_the_standard(series: Series) -> None:
+def test_the_report_is_arranged_after_the_four_clauses(series: Series) -> None:
     page = (series.path / "releases" / "r4" / "report.html").read_text()
     assert re.findall("<h2>(.*?)</h2>", page) == HEADINGS
-    for words in ("Query error, median", "Information lost per column", "presence unknown"):
+    assert re.findall("<h3>(.*?)</h3>", page) == ["Measured", "Mitigated", "Residual risk"]
+    for words in ("Query error, median", "presence unknown", "not stated in the policy"):
         assert words in page
     files = read_certificate(series.path / "releases/r4/certificate.json").files
     for name, digest in files.items():
@@ -89,36 +85,13 @@ def test_the_schema_that_is_shipped_is_that_of_the_code() -> None:
     assert shipped_schema() == schema_text()
 
 
-def test_figures_of_a_draft_are_those_of_the_audit_afterwards(tmp_path: Path) -> None:
-    """Before the commit a release knows its past by the history; afterwards by the ledger."""
-    known = registry(500)
-    series = Series.create(tmp_path / "clinic", {"policy.toml": policy().encode()})
-    seen: list[tuple[Fraction, float, int]] = []
-
-    def note(release: Unpublished) -> None:
-        risk = risk_of(release)
-        assert not risk.is_sample
-        seen.append((risk.largest, risk.over_series.mean, risk.over_series.pairs))
-        assert risk.alone.presence_known >= risk.alone.as_promised
-        assert risk.alone.one_member_known >= risk.alone.as_promised
-        write_documents(release)
-
-    # Everybody in every release: then the draft's people are all people of the series.
-    for number, table in enumerate(tables(known, 3, 500), 1):
-        publish(table, series, label=f"r{number}", documents=note, allow_suppression=True)
-    after = [each.so_far for each in audit_series(series).audit.releases]
-    assert [each.largest for each in after] == [largest for largest, _, _ in seen]
-    assert [each.pairs for each in after] == [pairs for _, _, pairs in seen]
-    assert [each.mean for each in after] == pytest.approx([mean for _, mean, _ in seen])
-
-
 def test_a_large_release_is_sampled(tmp_path: Path) -> None:
     known = registry(500)
     series = Series.create(tmp_path / "clinic", {"policy.toml": policy().encode()})
     seen = []
 
     def note(release: Unpublished) -> None:
-        evidence, is_sample = evidence_before_commit(
+        sample = touched_pairs(
             release.history,
             release.history_ids,
             release.made.proof,
@@ -126,14 +99,19 @@ def test_a_large_release_is_sampled(tmp_path: Path) -> None:
             False,
             100,
         )
-        found = survey(evidence, as_promised(evidence)).after[-1]
-        seen.append((is_sample, len(evidence.ids), found.mean, risk_of(release).over_series.mean))
+        seen.append((sample, risk_of(release).touched))
 
-    publish(tables(known, 1, 300)[0], series, registry=known, documents=note)
-    is_sample, people, mean, whole = seen[0]
-    assert is_sample
-    assert people <= 100
-    assert mean == pytest.approx(whole, rel=0.5)
+    for table in tables(known, 3, 300):
+        publish(table, series, registry=known, documents=note, allow_suppression=True)
+    for sample, whole in seen:
+        assert sample.is_sample
+        assert sample.people <= 100
+        assert not whole.is_sample
+        assert sample.mean == pytest.approx(whole.mean, rel=0.5)
+        assert sum(sample.by_share_of_threshold) == sample.pairs < whole.pairs
+        halves = together([whole, sample])
+        assert halves.mean == pytest.approx(whole.mean, rel=0.5)
+        assert halves.pairs == pytest.approx(2 * whole.pairs, rel=0.3)
 
 
 def test_a_failing_document_publishes_nothing(tmp_path: Path) -> None:

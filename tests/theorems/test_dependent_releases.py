@@ -1,4 +1,8 @@
-"""Beyond the paper: where releases depend on each other, Boole's sum bounds the probability."""
+"""Beyond the paper: Boole's sum, and what it is not.
+
+It bounds the chance of any link if each release keeps its n_s/n when all others are known. Where
+values persist, releases change each other's, and nothing of the kind holds.
+"""
 
 from __future__ import annotations
 
@@ -33,3 +37,10 @@ def test_values_that_exclude_each_other_reach_it() -> None:
     exposures = [Exposure(4, 1), Exposure(4, 1)]  # whoever had it once does not have it again
     assert boole_bound(exposures) == Fraction(1, 2)
     assert breach_probability(exposures) == Fraction(7, 16)
+
+
+def test_it_bounds_nothing_where_values_persist() -> None:
+    """One holder among a, b, c, d, later one among a, e, f, g: whoever has it keeps it."""
+    worlds = [first for first, second in product("abcd", "aefg") if first == second]
+    assert worlds == ["a"]
+    assert boole_bound([Exposure(4, 1), Exposure(4, 1)]) == Fraction(1, 2)

@@ -57,6 +57,33 @@ def cases(draw: st.DrawFn) -> tuple[list[Person], list[int], list[list[PastGroup
 
 
 @unhurried
+@given(cases(), st.data())
+def test_the_worst_pair_is_the_one_closest_to_its_own_threshold(
+    case: tuple[list[Person], list[int], list[list[PastGroup]], bool], data: st.DataObject
+) -> None:
+    people, group, releases, presence_known = case
+    found = probabilities(people, group, releases, presence_known)
+    thresholds = {
+        name: data.draw(st.sampled_from([Fraction(9, 10), Fraction(99, 100), Fraction(999, 1000)]))
+        for name in protected_names(people)
+    }
+    if not is_kept(found, thresholds):
+        return
+    options = {"releases": releases, "thresholds": thresholds, "presence_known": presence_known}
+    proof = examine(people, group, **options)
+    assert (proof.pairs, proof.largest) == (len(found), max(found.values(), default=0))
+    shares = {pair: p / thresholds[pair[1]] for pair, p in found.items()}
+    if proof.worst is None:
+        assert not found
+        return
+    assert proof.worst.share == max(shares.values())
+    assert proof.worst.threshold == thresholds[proof.worst.value]
+    assert proof.worst.probability in {
+        p for (_, value), p in found.items() if value == proof.worst.value
+    }
+
+
+@unhurried
 @given(cases(), st.fractions(min_value=Fraction(1, 50), max_value=Fraction(49, 50)))
 def test_it_agrees_with_brute_force(
     case: tuple[list[Person], list[int], list[list[PastGroup]], bool], threshold: Fraction

@@ -85,7 +85,7 @@ class Assumption:
     name: str
     group: NDArray[np.int32]
     size: NDArray[np.int64]
-    adds: bool = False  # Boole's bound instead of independence
+    adds: bool = False  # the sum of the risks instead of independence
 
 
 def as_promised(evidence: Evidence) -> Assumption:
@@ -102,9 +102,10 @@ def presence_known(evidence: Evidence) -> Assumption:
     )
 
 
-def dependent_releases(evidence: Evidence) -> Assumption:
-    """Values may persist or exclude each other in any way: only the sum of the risks is a bound."""
-    return Assumption("dependent releases", evidence.group, evidence.size, adds=True)
+def added_up(evidence: Evidence) -> Assumption:
+    """The risks of the releases added up (Boole), which is what they can come to where each keeps
+    its n_s/n whatever the others show. Where values persist they do not keep it: no bound."""
+    return Assumption("probabilities added up", evidence.group, evidence.size, adds=True)
 
 
 def members_known(evidence: Evidence, number: int) -> Assumption:

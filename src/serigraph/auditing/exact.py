@@ -91,7 +91,7 @@ def exposures(sizes: list[int], counts: list[int]) -> list[Exposure]:
 
 
 def probability(of: list[Exposure], adds: bool) -> Fraction:
-    """The breach probability, or Boole's bound on it."""
+    """The breach probability, or the sum of those of single releases."""
     return boole_bound(of) if adds else breach_probability(of)
 
 

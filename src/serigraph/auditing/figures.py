@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from serigraph.auditing.evidence import Assumption, Evidence
 from serigraph.auditing.exact import crossings, largest_probability
+from serigraph.records import WorstPair, worst_of
 from serigraph.verification import kernels
 
 BINS = 20  # of the probability, each 0.05 wide
@@ -21,10 +22,10 @@ _NEAR = 1e-9  # of the largest float: among these is the largest fraction
 
 @dataclass(frozen=True)
 class Figures:
-    """What is said of many pairs at once; ``largest`` and the counts above are exact.
+    """What is said of many pairs at once; ``largest``, ``worst`` and the counts above are exact.
 
     ``by_probability`` counts the pairs in 20 equal parts of 0 to 1; ``by_share_of_threshold`` in
-    tenths of their threshold, the last entry those above it.
+    tenths of their threshold, each up to its end, the last entry those above it.
     """
 
     pairs: int
@@ -35,6 +36,7 @@ class Figures:
     people_above: int
     by_probability: tuple[int, ...]
     by_share_of_threshold: tuple[int, ...]
+    worst: WorstPair | None = None  # by its own threshold; not looked for in one release alone
 
     @property
     def is_within(self) -> bool:
@@ -47,6 +49,7 @@ class Survey:
 
     after: tuple[Figures, ...]
     touched: tuple[Fraction, ...]  # the largest probability of a pair that each release touches
+    touched_worst: tuple[WorstPair | None, ...]  # likewise, by its own threshold
     largest: NDArray[np.float64]  # of each person
     largest_value: NDArray[np.int64]  # the value that it belongs to
     crossing: NDArray[np.int64]  # first release after which the person exceeds a threshold
@@ -60,32 +63,44 @@ def survey(evidence: Evidence, assumption: Assumption) -> Survey:
     total = np.zeros(releases)
     by_probability = np.zeros((releases, BINS), dtype=np.int64)
     by_share = np.zeros((releases, SHARES + 1), dtype=np.int64)
-    worst = np.full((releases, 2), -1, dtype=np.int64)
     largest, largest_value = np.zeros(people), np.full(people, -1, dtype=np.int64)
     crossing = np.full(people, releases, dtype=np.int64)
-    close = kernels.survey_exposures(
-        assumption.group,
-        evidence.start,
-        evidence.value,
-        risk,
-        np.array([float(threshold) for threshold in evidence.thresholds]),
-        assumption.adds,
-        pairs,
-        total,
-        by_probability,
-        by_share,
-        above,
-        worst,
-        largest,
-        largest_value,
-        crossing,
-    )
-    crossed = crossings(evidence, assumption, close)
+    closest: list[list[WorstPair]] = [[] for _ in range(releases)]
+    close = [np.empty((0, 2), dtype=np.int64)]
+    # Each threshold by itself: the worst pair of one may be better than many of another. What is
+    # counted adds up.
+    for threshold in dict.fromkeys(evidence.thresholds):
+        start, kept = _entries_of(evidence, threshold)
+        worst = np.full((releases, 2), -1, dtype=np.int64)
+        found = kernels.survey_exposures(
+            assumption.group,
+            start,
+            evidence.value[kept],
+            risk[kept],
+            np.array([float(each) for each in evidence.thresholds]),
+            assumption.adds,
+            pairs,
+            total,
+            by_probability,
+            by_share,
+            above,
+            worst,
+            largest,
+            largest_value,
+            crossing,
+        )
+        close.append(found)
+        for release, pair in _touched(evidence, assumption, worst, threshold):
+            closest[release].append(pair)
+    undecided = np.concatenate(close)
+    crossed = crossings(evidence, assumption, undecided)
     exceeds = crossed < releases
     np.add.at(above, crossed[exceeds], 1)
-    np.minimum.at(crossing, close[exceeds, 0], crossed[exceeds])
+    np.minimum.at(crossing, undecided[exceeds, 0], crossed[exceeds])
     first_link = _first_links(assumption.group)
-    touched = _touched(evidence, assumption, worst)
+    touched = [max((each.probability for each in of), default=Fraction(0)) for of in closest]
+    touched_worst = [worst_of(each) for each in closest]
+    so_far = list(accumulate(touched_worst, lambda one, other: worst_of((one, other))))
     maxima = _maxima(evidence, assumption, touched, largest, largest_value)
     after = tuple(
         Figures(
@@ -97,10 +112,20 @@ def survey(evidence: Evidence, assumption: Assumption) -> Survey:
             people_above=int((crossing <= release).sum()),
             by_probability=tuple(by_probability[: release + 1].sum(axis=0).tolist()),
             by_share_of_threshold=tuple(by_share[: release + 1].sum(axis=0).tolist()),
+            worst=so_far[release],
         )
         for release in range(releases)
     )
-    return Survey(after, tuple(touched), largest, largest_value, crossing)
+    return Survey(after, tuple(touched), tuple(touched_worst), largest, largest_value, crossing)
+
+
+def _entries_of(
+    evidence: Evidence, threshold: Fraction
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Which entries are of values with this threshold, and where those of each group start."""
+    has_it = np.array([each == threshold for each in evidence.thresholds])
+    kept = has_it[evidence.value]
+    return np.concatenate([[0], np.cumsum(kept)])[evidence.start].astype(np.int64), kept
 
 
 def localised(evidence: Evidence, assumption: Assumption, release: int) -> Figures:
@@ -121,7 +146,8 @@ def localised(evidence: Evidence, assumption: Assumption, release: int) -> Figur
     risk = count / np.maximum(size, 1)
     exceeds = _exceeds(count, size, value, evidence.thresholds)
     thresholds = np.array([float(threshold) for threshold in evidence.thresholds])[value]
-    share = np.minimum((risk / thresholds * SHARES).astype(np.int64), SHARES - 1)
+    share = np.ceil(risk / thresholds * SHARES - _NEAR).astype(np.int64) - 1
+    share = np.clip(share, 0, SHARES - 1)
     return Figures(
         pairs=pairs,
         people=int((charged >= 0).sum()),
@@ -173,20 +199,18 @@ def _first_links(group: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def _touched(
-    evidence: Evidence, assumption: Assumption, worst: NDArray[np.int64]
-) -> list[Fraction]:
+    evidence: Evidence, assumption: Assumption, worst: NDArray[np.int64], threshold: Fraction
+) -> Iterator[tuple[int, WorstPair]]:
     """For each release the pair with the largest float among those that it touches, exactly."""
-    touched = []
-    for release, pair in enumerate(worst):
-        if pair[0] < 0:
-            touched.append(Fraction(0))
+    for release, (person, value) in enumerate(worst.tolist()):
+        if person < 0:
             continue
         so_far = Assumption(
             assumption.name, assumption.group[: release + 1], assumption.size, assumption.adds
         )
         known = evidence.until(release + 1)
-        touched.append(largest_probability(known, so_far, pair[:1], pair[1:]))
-    return touched
+        exact = largest_probability(known, so_far, np.array([person]), np.array([value]))
+        yield release, WorstPair(evidence.values[value], exact, threshold)
 
 
 def _maxima(

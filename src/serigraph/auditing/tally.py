@@ -15,14 +15,14 @@ import numpy as np
 from serigraph.auditing.evidence import (
     Assumption,
     Evidence,
+    added_up,
     as_promised,
-    dependent_releases,
     members_known,
     presence_known,
 )
 from serigraph.auditing.exact import exposures, histories, probability
 from serigraph.auditing.figures import Figures, Survey, localised, survey
-from serigraph.records import Exposure
+from serigraph.records import Exposure, worst_of
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def tally(evidence: Evidence, *, known_members: int, worst: int) -> Tally:
     """Every figure of the people that the evidence is about."""
     promised = as_promised(evidence)
     whole = survey(evidence, promised)
-    others = [presence_known(evidence), dependent_releases(evidence)]
+    others = [presence_known(evidence), added_up(evidence)]
     if known_members > 0:
         others.append(members_known(evidence, known_members))
     return Tally(
@@ -103,6 +103,7 @@ def _together(one: Figures, other: Figures) -> Figures:
         people_above=one.people_above + other.people_above,
         by_probability=_sums(one.by_probability, other.by_probability),
         by_share_of_threshold=_sums(one.by_share_of_threshold, other.by_share_of_threshold),
+        worst=worst_of((one.worst, other.worst)),
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from serigraph.cli.engine import EngineName, EngineOption, MasterOption, SettingOption, place
-from serigraph.cli.output import Json, plain, print_json, say, stages
+from serigraph.cli.output import Json, closeness, plain, print_json, say, stages
+from serigraph.records import WorstPair
 
 if TYPE_CHECKING:
     from serigraph.publishing import Published
@@ -70,7 +70,6 @@ def command(
 
 def _tell(release: Published) -> None:
     figures, record = release.figures, release.record
-    largest = Fraction(figures["largest_probability"])
     absent = figures["people"] - figures["present"]
     say(f"Release {record.number}, {record.label}: {figures['present']:,} people published")
     if absent:
@@ -82,16 +81,31 @@ def _tell(release: Published) -> None:
         f"{figures['groups_with_protected_value']:,}, "
         f"{figures['mean_size_with_protected_value']:.1f} people each on average"
     )
-    say(f"  quasi-identifiers lost {figures['mean_normalised_width']:.1%} of their precision")
+    width = f"{figures['mean_normalised_width']:.1%}"
+    if figures["form"] == "bucketised":
+        say(f"  quasi-identifiers are published as they are; a group spans {width} of their ranges")
+    else:
+        say(f"  quasi-identifiers lost {width} of their precision")
     if figures["suppressed_values"]:
         say(
             f"  suppressed: {figures['suppressed_values']:,} values; "
             f"{figures['people_left_out']:,} people left out"
         )
-    say(
-        f"  guarantee held: largest probability {float(largest):.4f}, threshold "
-        f"{record.threshold} ({figures['pairs_checked']:,} pairs checked)"
-    )
+    _tell_how_close(release)
     for note in release.notes:
         say(f"  note: {note}")
     say(f"  files: {release.folder}")
+
+
+def _tell_how_close(release: Published) -> None:
+    figures = release.figures
+    worst, so_far = figures["worst_in_release"], figures["worst_in_series"]
+    if worst is None:
+        say("  guarantee held: nobody in this release is in a group with a protected value")
+    else:
+        say(
+            f"  guarantee held: largest probability {closeness(WorstPair.from_json(worst))} "
+            f"({figures['pairs_checked']:,} pairs checked)"
+        )
+    if release.record.number > 1 and so_far is not None:
+        say(f"  over the whole series: {closeness(WorstPair.from_json(so_far))}")

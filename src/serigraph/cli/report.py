@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from serigraph.cli.output import Json, print_json, say, stages
+from serigraph.cli.output import Json, closeness, print_json, say, stages
 
 
 def command(
@@ -29,13 +29,13 @@ def command(
                 "report": made.report,
                 "certificate": made.certificate,
                 "largest_probability": made.audit.over_all.largest,
+                "worst_in_series": made.audit.over_all.worst,
                 "threshold": made.audit.threshold,
             }
         )
         return
-    say(
-        f"The promise holds over {len(made.audit.releases)} releases: largest probability "
-        f"{float(made.audit.over_all.largest):.4f}, threshold {made.audit.threshold}"
-    )
+    worst = made.audit.over_all.worst
+    largest = f"largest probability {closeness(worst)}" if worst else "nobody was ever exposed"
+    say(f"The promise holds over {len(made.audit.releases)} releases: {largest}")
     say(f"  {made.report}")
     say(f"  {made.certificate}")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from serigraph.cli.output import Json, print_json, say
+from serigraph.cli.output import Json, closeness, print_json, say
 
 if TYPE_CHECKING:
     from serigraph.publishing import Status
+    from serigraph.records import WorstPair
 
 _SHOWN = 10
 _RATIOS_SHOWN = 8
@@ -38,10 +38,13 @@ def command(
                         "release": each.number,
                         "label": each.label,
                         "published_at": each.published_at,
+                        "worst_in_release": closest.in_release,
+                        "worst_in_series": closest.in_series,
                         "figures": each.summary,
                     }
-                    for each in found.releases
+                    for each, closest in zip(found.releases, found.closest, strict=True)
                 ],
+                "worst_in_series": found.closest[-1].in_series if found.closest else None,
                 "people": found.people,
                 "people_exposed": found.people_exposed,
                 "pairs": found.pairs,
@@ -58,13 +61,15 @@ def _tell(found: Status) -> None:
     say(f"Series {found.path.name}: threshold {found.threshold}, {found.strategy}")
     if not found.releases:
         say("No release is out yet.")
-    for each in found.releases:
+    for each, closest in zip(found.releases, found.closest, strict=True):
         figures = each.summary
         say(
             f"  {each.number:>3}  {each.label:<20} {each.published_at[:10]}  "
-            f"{figures['present']:>10,} people  {figures['groups']:>9,} groups  largest p "
-            f"{float(Fraction(figures['largest_probability'])):.4f}"
+            f"{figures['present']:>10,} people  {figures['groups']:>9,} groups  "
+            f"largest p {_largest(closest.in_release)}, so far {_largest(closest.in_series)}"
         )
+    if found.closest and found.closest[-1].in_series is not None:
+        say(f"Largest probability of the series: {closeness(found.closest[-1].in_series)}")
     say(f"Members required per holder at the 1st, 2nd, ... exposure: {_ratios(found.ratios)}")
     if not found.pairs:
         return
@@ -83,6 +88,10 @@ def _tell(found: Status) -> None:
             say(f"  {value.name}: {value.near_limit:,} of {value.pairs:,} pairs")
         if len(near) > _SHOWN:
             say(f"  and {len(near) - _SHOWN:,} more")
+
+
+def _largest(pair: WorstPair | None) -> str:
+    return f"{float(pair.probability):.4f} of {pair.threshold}" if pair else "none"
 
 
 def _ratios(ratios: Sequence[float]) -> str:

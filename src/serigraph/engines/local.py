@@ -41,7 +41,7 @@ def make_release(
     progress("ordering")
     demand = demand_of(population.protected, plan)
     base = demand.base_targets(population)
-    before = Counts.of(population)
+    before, raw = Counts.of(population), population
     suppressed: Counter[str] = Counter()
     while True:
         # Where presence is known, whoever loses its record hides the others no more: a value that
@@ -61,7 +61,7 @@ def make_release(
     lost = losses(before, Counts.of(population) if suppressed else before)
     if suppressed and (not plan.allows_suppression or not population.present.any()):
         raise refusal(before, base, suppressed, lost, plan, history.releases)
-    return finished(population, history, demand, plan, grouping, lost, randomness, progress)
+    return finished(population, raw, history, demand, plan, grouping, lost, randomness, progress)
 
 
 def demand_of(protected: Sequence[ProtectedValue], plan: Plan) -> Demand:
@@ -127,6 +127,7 @@ def without_excess(
 
 def finished(
     population: Population,
+    raw: Population,
     history: History,
     demand: Demand,
     plan: Plan,
@@ -135,7 +136,8 @@ def finished(
     randomness: Randomness,
     progress: Progress = silently,
 ) -> Made:
-    """Verify groups that nobody has to be taken out of any more, and recode their people."""
+    """Verify groups that nobody has to be taken out of any more, and recode their people; ``raw``
+    is the population before anything was suppressed."""
     grouping = _relabelled(grouping, population.present, randomness)
     progress("verifying")
     # Recoding does not wait for the verifier, but nobody sees a table before it agrees.
@@ -154,6 +156,7 @@ def finished(
         tables, widths = recoded.result()
     return Made(
         population=population,
+        raw=raw,
         proof=proof,
         tables=tables,
         suppressed=lost.holders,

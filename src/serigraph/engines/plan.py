@@ -38,6 +38,7 @@ class Made:
     """A verified release: what the ledger commits, what the public sees, and its figures."""
 
     population: Population  # after suppression
+    raw: Population  # before suppression
     proof: Proof
     tables: dict[str, pl.DataFrame]  # ``as_text`` of recoding gives them for reading
     suppressed: dict[str, int]  # protected value -> people who are not published as its holders
@@ -63,6 +64,7 @@ class Made:
             "pairs_checked": proof.pairs,
             "pairs_decided_in_fractions": proof.exact_pairs,
             "largest_probability": str(proof.largest),
+            "worst_in_release": proof.worst.to_json() if proof.worst else None,
             "suppressed_values": self.suppressed_values,
             "people_left_out": self.dropped,
             "normalised_widths": self.widths,

@@ -16,6 +16,7 @@ from serigraph.policy.sections import (
     Output,
     Person,
     Protected,
+    Publisher,
     QuasiIdentifier,
     Reading,
     Sensitive,
@@ -39,6 +40,7 @@ class PolicyForm(Section):
     output: Output = Output()
     missing: Missing = Missing()
     reading: Reading = Reading()
+    publisher: Publisher = Publisher()
 
     @classmethod
     def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:

@@ -175,6 +175,20 @@ class Reading(Section):
         return self.model_copy(update={"query": self.registry_query})
 
 
+class Publisher(Section):
+    """Who publishes, for whom, and who answers for it: told in reports and certificates.
+
+    None of it is part of the promise, so that it may change from release to release.
+    """
+
+    name: Text | None = None
+    contact: Text | None = None
+    recipients: Text | None = None
+    roles: dict[Text, Text] = Field(default_factory=dict)
+    re_evaluation: Text | None = None
+    incidents: Text | None = None
+
+
 def _table(given: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     found = given.get(key)
     return found if isinstance(found, Mapping) else {}

@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from serigraph.records import WorstPair
+
 
 @dataclass(frozen=True)
 class Proof:
@@ -31,3 +33,4 @@ class Proof:
     exact_pairs: (
         int  # of these, decided in fractions because floats came too close to the threshold
     )
+    worst: WorstPair | None = None  # of the pairs that this release touches, if there are any

@@ -41,6 +41,7 @@ from serigraph.publishing.terms import (
     summary_of,
 )
 from serigraph.publishing.unpublished import Documents, Measure, UnpublishedElsewhere
+from serigraph.publishing.worst_pairs import closest_pairs
 
 _PATIENCE = 90.0  # seconds for the executors of somebody else's session to answer
 
@@ -122,18 +123,22 @@ def publish_on_spark(
         parts = written_parts(made, people.ids, setting)
         _move_public(made, writer)
         at = published_at or datetime.now(UTC)
+        earlier_pairs = closest_pairs(opened, writer.releases)
         summary = summary_of(
             made.figures(),
-            people.outside_registry,
-            people.differing_from_registry,
-            strategy,
-            policy,
+            earlier_pairs,
+            has_registry=registry is not None,
+            outside_registry=people.outside_registry,
+            differing_from_registry=people.differing_from_registry,
+            strategy=strategy,
+            policy=policy,
         )
         with storage_errors(writer.staging):
             documents(
                 UnpublishedElsewhere(
                     folder=writer.staging,
                     earlier=writer.releases,
+                    earlier_pairs=earlier_pairs,
                     label=named,
                     published_at=at,
                     policy=policy,

@@ -166,7 +166,25 @@ def _rest(roles: Roles) -> list[str]:
         reading.append(f"null_values = [{names}]  # texts that stand for a missing cell")
     if roles.date_format:
         reading.append(f"date_format = {_quoted(roles.date_format)}")
-    return [*lines, "[reading]", *reading, ""] if reading else lines
+    if reading:
+        lines += ["[reading]", *reading, ""]
+    return [*lines, *_publisher()]
+
+
+def _publisher() -> list[str]:
+    return [
+        "# Told in every report and certificate, which are public; may change at any time.",
+        "# [publisher]",
+        '# name = "General Hospital"',
+        '# contact = "data-protection@hospital.example"',
+        '# recipients = "researchers who signed the terms of use"',
+        '# re_evaluation = "before every release, and every January"',
+        '# incidents = "are reported to the contact; the next release then waits"',
+        "# [publisher.roles]",
+        '# "controller" = "General Hospital"',
+        '# "data-protection officer" = "Jo Doe"',
+        "",
+    ]
 
 
 def _too_common(table: pl.DataFrame, policy: Policy) -> tuple[list[str], list[str]]:

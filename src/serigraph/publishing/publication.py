@@ -33,6 +33,7 @@ from serigraph.publishing.unpublished import (
     measure_nothing,
     without_documents,
 )
+from serigraph.publishing.worst_pairs import closest_pairs
 from serigraph.randomness import Randomness, SystemRandomness
 from serigraph.tables import prepare, read_table
 from serigraph.threads import awaited
@@ -117,18 +118,22 @@ def publish(
         encoded = meanwhile.submit(writer.encode, made.proof)
         write_tables(writer.staging, made.tables, policy.output.files, progress)
         at = published_at or datetime.now(UTC)
+        earlier_pairs = closest_pairs(opened, writer.releases)
         summary = summary_of(
             made.figures(),
-            population.outside_registry,
-            prepared.differing_from_registry,
-            strategy,
-            policy,
+            earlier_pairs,
+            has_registry=registry is not None,
+            outside_registry=population.outside_registry,
+            differing_from_registry=prepared.differing_from_registry,
+            strategy=strategy,
+            policy=policy,
         )
         with storage_errors(writer.staging):
             documents(
                 UnpublishedHere(
                     folder=writer.staging,
                     earlier=writer.releases,
+                    earlier_pairs=earlier_pairs,
                     label=named,
                     published_at=at,
                     policy=policy,

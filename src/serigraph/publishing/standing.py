@@ -14,6 +14,7 @@ from serigraph.policy import Policy, read_policy
 from serigraph.population import Standing, standing
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.strategies import OptimalSchedule
+from serigraph.publishing.worst_pairs import ClosestPairs, closest_pairs
 from serigraph.short_repr import ShortRepr, at_most
 
 
@@ -42,6 +43,7 @@ class Status(ShortRepr):
     spent: tuple[int, ...]  # pairs by tenth of the budget spent
     values: tuple[ValueStanding, ...]  # most spent first
     ratios: tuple[float, ...]  # members required per holder at the 1st, 2nd, ... exposure
+    closest: tuple[ClosestPairs, ...]  # of each release, to their thresholds
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -114,6 +116,7 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
         spent=tuple(int(number) for number in stands.spent.sum(axis=0)),
         values=tuple(sorted(values, key=lambda each: (-each.near_limit, -each.pairs, each.name))),
         ratios=strategy.preview(policy.threshold, 20),
+        closest=closest_pairs(opened, releases),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,9 @@ from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series
 from serigraph.policy import Policy, check_unchanged, read_policy
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
+from serigraph.publishing.worst_pairs import ClosestPairs, pair_of
 from serigraph.recoding.tables import GROUP
+from serigraph.records import worst_of
 from serigraph.tables import ProtectedChoice
 
 _TOO_MUCH = 0.5  # of the quasi-identifiers' precision
@@ -104,15 +106,22 @@ def advice(widths: Mapping[str, float], policy: Policy) -> tuple[str, ...]:
 
 
 def summary_of(
-    figures: Mapping[str, object],
+    figures: Mapping[str, Any],
+    earlier: Sequence[ClosestPairs],
+    *,
+    has_registry: bool,
     outside_registry: int,
     differing_from_registry: int,
     strategy: Strategy,
     policy: Policy,
 ) -> dict[str, object]:
-    """The figures of a release, with those of its making."""
+    """The figures of a release, with those of its making and of the series up to it."""
+    before = earlier[-1].in_series if earlier else None
+    worst = worst_of((before, pair_of(figures["worst_in_release"])))
     return {
         **figures,
+        "worst_in_series": worst.to_json() if worst else None,
+        "has_registry": has_registry,
         "people_outside_registry": outside_registry,
         "people_differing_from_registry": differing_from_registry,
         "form": policy.output.form,

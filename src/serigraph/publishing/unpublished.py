@@ -15,6 +15,7 @@ from serigraph.ledger import ReleaseRecord
 from serigraph.policy import Policy
 from serigraph.population import History
 from serigraph.privacy.strategies import Strategy
+from serigraph.publishing.worst_pairs import ClosestPairs
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Unpublished:
 
     folder: Path
     earlier: tuple[ReleaseRecord, ...]
+    earlier_pairs: tuple[ClosestPairs, ...]  # of each of them
     label: str
     published_at: datetime
     policy: Policy

@@ -1,6 +1,7 @@
 """The certificate: what a release says about itself, for machines; and its JSON schema.
 
 It holds figures about the release as a whole. It has no count of a single value and no id.
+Format 1, of version 0.1.0, has no worst pairs and no publisher.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from serigraph.errors import InputRefused, StorageError
+from serigraph.policy.sections import Publisher
 
-FORMAT = 1
 NAME = "certificate.json"
 SCHEMA = "certificate.schema.json"
 
@@ -26,6 +27,14 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class ClosestPair(_Part):
+    """The pair of a person and a value that is closest to its own threshold."""
+
+    value: str = Field(description="Empty where an older release did not record it.")
+    probability: Exact
+    threshold: Exact = Field(description="Of this value: its own, or that of all.")
+
+
 class Guaranteed(_Part):
     """What was found when the release was verified; `serigraph verify` computes it again."""
 
@@ -35,12 +44,21 @@ class Guaranteed(_Part):
     )
     pairs: int = Field(ge=0, description="Pairs of a person and a value that it touches.")
     pairs_above_threshold: Literal[0] = 0
+    worst_in_release: ClosestPair | None = Field(
+        default=None,
+        description="Of the pairs that this release touches, the one closest to its threshold.",
+    )
+    worst_in_series: ClosestPair | None = Field(
+        default=None,
+        description="Of all pairs of the series up to this release, also of people who are not in "
+        "it, the one closest to its threshold.",
+    )
 
 
 class Certificate(_Part):
     """The certificate of a release, or of a series up to its latest release."""
 
-    format: Literal[1] = 1
+    format: Literal[1, 2] = 2
     kind: Literal["release", "series"]
     made_by: str
     release: int = Field(ge=1, description="The number of the release; of a series, its latest.")
@@ -54,6 +72,9 @@ class Certificate(_Part):
     adversary: Literal["presence unknown", "presence known"]
     strategy: str
     policy: dict[str, Any] = Field(description="What cannot change while the series goes on.")
+    publisher: Publisher | None = Field(
+        default=None, description="As the policy had it when the certificate was made."
+    )
     guarantee: Guaranteed
     figures: dict[str, Any] = Field(description="Counts and figures of the release.")
     files: dict[str, Digest] = Field(

@@ -64,9 +64,12 @@ def certificate_of(release: Unpublished, files: Mapping[str, str]) -> Certificat
         adversary=policy.guarantee.adversary,
         strategy=release.strategy.to_text(),
         policy=policy.frozen(),
+        publisher=policy.publisher,
         guarantee=Guaranteed(
             largest_probability=str(figures["largest_probability"]),
             pairs=figures["pairs_checked"],
+            worst_in_release=figures["worst_in_release"],
+            worst_in_series=figures["worst_in_series"],
         ),
         figures=figures,
         files=dict(files),

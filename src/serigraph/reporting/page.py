@@ -22,7 +22,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with what stands below it, in this order."""
+    """A heading with what stands below it, in this order, and then its parts."""
 
     heading: str
     lead: str = ""
@@ -30,6 +30,7 @@ class Section:
     charts: Sequence[str] = ()  # SVG, made by serigraph.charts
     tables: Sequence[Table] = ()
     notes: Sequence[str] = field(default=())
+    parts: Sequence[Section] = ()
 
 
 @dataclass(frozen=True)

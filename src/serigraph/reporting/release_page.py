@@ -1,31 +1,37 @@
-"""The report of one release, under the headings of ISO/IEC 27559."""
+"""The report of one release, arranged after the four clauses of ISO/IEC 27559."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from serigraph.charts import Bar, share_chart
 from serigraph.publishing import Unpublished
+from serigraph.publishing.worst_pairs import pair_of
 from serigraph.reporting.page import Page, Section
 from serigraph.reporting.risk import ReleaseRisk
 from serigraph.reporting.wording import (
+    PERSISTENT_VALUES,
+    UNPROTECTED_VALUES,
+    closeness_chart,
+    closest,
+    context_section,
     distribution_chart,
     exact,
     files_table,
-    loss_chart,
+    governance_facts,
     percent,
-    probability_chart,
     size_chart,
-    threat_section,
     verdict,
+    width_chart,
+    width_fact,
 )
 
 _VALUES_SHOWN = 12
+_AHEAD = 1024  # links that are looked ahead for the end of the budget
 
 
 def release_page(release: Unpublished, risk: ReleaseRisk, files: Mapping[str, str]) -> Page:
@@ -35,29 +41,39 @@ def release_page(release: Unpublished, risk: ReleaseRisk, files: Mapping[str, st
         title=f"Release {release.label}",
         subtitle=f"Release {release.number} of a series, published "
         f"{release.published_at.astimezone(UTC):%d %B %Y}",
-        verdict=verdict(release.number, risk.largest, release.policy.frozen()),
+        verdict=verdict(release.number, pair_of(figures["worst_in_series"])),
         holds=True,
         sections=[
-            _context(release, figures),
-            threat_section(release.policy.guarantee.adversary, release.policy.frozen()),
-            _measured(release, risk),
-            _treated(release, risk, figures),
-            _residual(release, risk),
-            _again(release, files),
+            context_section(release.policy.publisher, release.policy.guarantee.adversary),
+            _data(release, figures),
+            Section(
+                "Identifiability assessment and mitigation",
+                parts=[
+                    _measured(release, risk, figures),
+                    _mitigated(release, risk, figures),
+                    _residual(release, risk),
+                ],
+            ),
+            _governance(release, files),
         ],
     )
 
 
-def _context(release: Unpublished, figures: Mapping[str, Any]) -> Section:
+def _data(release: Unpublished, figures: Mapping[str, Any]) -> Section:
     policy = release.policy
     absent = figures["people"] - figures["present"]
+    facts = [
+        ("People with a record", f"{figures['present']:,}"),
+        ("Members of groups without a record", f"{absent:,}"),
+    ]
+    if figures["has_registry"]:
+        facts.append(("People not in the registry", f"{figures['people_outside_registry']:,}"))
     return Section(
-        "Context",
+        "Data assessment",
         lead="Who is in the release, and what is protected in it.",
         facts=[
-            ("People with a record", f"{figures['present']:,}"),
-            ("Absent members from the registry", f"{absent:,}"),
-            ("People not in the registry", f"{figures['people_outside_registry']:,}"),
+            *facts,
+            ("Quasi-identifiers", ", ".join(policy.quasi_identifiers)),
             ("Sensitive column", policy.sensitive.column),
             ("Protected values in this release", f"{figures['protected_values']:,}"),
             ("Form", f"{figures['form']}, {figures['method']}"),
@@ -66,48 +82,48 @@ def _context(release: Unpublished, figures: Mapping[str, Any]) -> Section:
     )
 
 
-def _measured(release: Unpublished, risk: ReleaseRisk) -> Section:
-    earlier = release.earlier
-    largest = [Fraction(each.summary["largest_probability"]) for each in earlier]
-    labels = [*(each.label for each in earlier), release.label]
-    threshold = release.policy.threshold
-    sampled = (
-        f"Mean and distribution are those of a sample of {risk.over_series.people:,} people."
-        if risk.is_sample
-        else "All pairs of the people in this release are counted."
-    )
-    own = {str(value) for value in release.policy.protected.thresholds.values()}
-    notes = [sampled]
-    if own:
+def _measured(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, Any]) -> Section:
+    labels = [*(each.label for each in release.earlier), release.label]
+    so_far = [
+        *(each.in_series for each in release.earlier_pairs),
+        pair_of(figures["worst_in_series"]),
+    ]
+    touched = risk.touched
+    notes = [
+        "Pairs, mean and distribution are those of the people and values that this release "
+        "touches, over all releases so far; people of earlier releases who are not in it count in "
+        "the largest probability of the series."
+    ]
+    if touched.is_sample:
         notes.append(
-            "Some values have a threshold of their own; the largest probability may belong to one "
-            "of them, and each was compared with its own."
+            f"Mean and distribution are those of a sample of {touched.people:,} of "
+            f"{touched.of_people:,} members."
         )
     return Section(
-        "Risk measured",
+        "Measured",
         lead="The probability that an adversary who has all releases links a person to a protected "
-        "value in any of them. Every pair of a person and a value was recomputed independently "
-        "before publication.",
+        "value in any of them. Before publication a verifier that shares no code with the forming "
+        "of groups recomputed every pair of a person and a value that this release touches.",
         facts=[
-            ("Largest, over all releases", exact(risk.largest)),
-            ("Mean, over all releases", f"{risk.over_series.mean:.4f}"),
+            ("Largest, of the whole series", closest(pair_of(figures["worst_in_series"]))),
+            ("Largest, of the pairs here", closest(pair_of(figures["worst_in_release"]))),
+            ("Mean, of the pairs here", f"{touched.mean:.4f}"),
             ("Largest in this release alone", exact(risk.alone.as_promised)),
-            ("Threshold", exact(threshold)),
-            ("Pairs checked", f"{release.summary['pairs_checked']:,}"),
+            ("Pairs checked", f"{figures['pairs_checked']:,}"),
             (
                 "of these decided in exact fractions",
-                f"{release.summary['pairs_decided_in_fractions']:,}",
+                f"{figures['pairs_decided_in_fractions']:,}",
             ),
         ],
         charts=[
-            probability_chart(labels, [*largest, risk.largest], threshold),
-            distribution_chart(risk.over_series, is_sample=risk.is_sample),
+            closeness_chart(labels, so_far),
+            distribution_chart(touched.by_share_of_threshold, is_sample=touched.is_sample),
         ],
         notes=notes,
     )
 
 
-def _treated(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, Any]) -> Section:
+def _mitigated(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, Any]) -> Section:
     facts = [
         ("Strategy", release.strategy.describe()),
         ("Groups", f"{figures['groups']:,}"),
@@ -116,11 +132,11 @@ def _treated(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, Any]
         ("Smallest group allowed", f"{release.policy.guarantee.minimum_group_size:,}"),
         ("Values suppressed", f"{figures['suppressed_values']:,}"),
         ("People left out", f"{figures['people_left_out']:,}"),
-        ("Precision lost, mean of the columns", percent(figures["mean_normalised_width"])),
+        width_fact(figures["mean_normalised_width"], figures["form"]),
     ]
     notes = []
     if risk.query_error is None:
-        notes.append("Query errors were not measured on the way: the release is large.")
+        notes.append("Query errors were not measured while this release was made.")
     else:
         error = risk.query_error
         facts += [
@@ -130,21 +146,22 @@ def _treated(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, Any]
         ]
         notes.append(
             f"Query errors are relative errors of {error.queries:,} random counts over ranges of "
-            "two quasi-identifiers and the sensitive column."
+            f"{error.columns} quasi-identifiers and the sensitive column, against the table as it "
+            "was before suppression."
         )
     if figures["suppressed_values"]:
         notes.append(
-            "Suppressed values did not fit under the guarantee in any grouping that was found. "
-            "Who of the holders lost a value was chosen at random."
+            "Suppressed values did not fit under the guarantee; no mark in the release says whose "
+            "they were."
         )
     return Section(
-        "Risk treated",
+        "Mitigated",
         lead="People share groups that are large enough for their histories; within a group nobody "
         "can tell who holds which value.",
         facts=facts,
         charts=[
             size_chart(risk.sizes),
-            loss_chart(figures["normalised_widths"]),
+            width_chart(figures["normalised_widths"], figures["form"]),
             _values(release, risk),
         ],
         notes=notes,
@@ -155,7 +172,8 @@ def _values(release: Unpublished, risk: ReleaseRisk) -> str:
     """The commonest protected values, each with the share that its target allows."""
     figures: dict[str, Any] = dict(release.summary)
     holders = np.array(risk.holders, dtype=np.int64)
-    order = np.argsort(-holders, kind="stable")[:_VALUES_SHOWN].tolist()
+    shown = int((holders > 0).sum())  # whatever was suppressed entirely is not told of
+    order = np.argsort(-holders, kind="stable")[: min(shown, _VALUES_SHOWN)].tolist()
     people = max(figures["people"], 1)
     bars = []
     for number in order:
@@ -168,7 +186,7 @@ def _values(release: Unpublished, risk: ReleaseRisk) -> str:
                 allowed=1 / target,
             )
         )
-    left = len(risk.protected) - len(bars)
+    left = shown - len(bars)
     return share_chart(
         "Share of people with each protected value",
         bars,
@@ -177,7 +195,6 @@ def _values(release: Unpublished, risk: ReleaseRisk) -> str:
 
 
 def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
-    policy = release.policy
     return Section(
         "Residual risk",
         lead="What the promise does not cover, with figures where there are any. The figures are "
@@ -190,28 +207,34 @@ def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
             ),
         ],
         notes=[
-            "Releases are taken as independent of each other. Where values persist or exclude each "
-            "other, only the sum of the probabilities is a bound.",
-            "Values that are not protected can be linked to a person with certainty.",
-            f"The promise is per value, with a threshold of {policy.threshold}: that a person has "
-            "some protected value may be more probable, unless a class of values is protected.",
+            PERSISTENT_VALUES,
+            UNPROTECTED_VALUES,
+            f"The promise is per value, with a threshold of {release.policy.threshold}: that a "
+            "person has some protected value may be more probable, unless a class of values is "
+            "protected.",
         ],
     )
 
 
-def _again(release: Unpublished, files: Mapping[str, str]) -> Section:
-    ahead = release.strategy.preview(release.policy.threshold, 1024)
+def _governance(release: Unpublished, files: Mapping[str, str]) -> Section:
+    ahead = release.strategy.preview(release.policy.threshold, _AHEAD)
     planned = sum(1 for ratio in ahead if ratio < float("inf"))
     plan = f"planned for {planned:,} links of a person and a value"
     if planned == len(ahead):
         plan = "without an end; groups grow with every link"
     return Section(
-        "Re-evaluation",
-        lead="Every further release is checked against the whole series before it is published. "
-        "Whoever holds the series can check this one again: serigraph verify certificate.json.",
-        facts=[("Budget", plan), ("Policy", "fixed for the series; see certificate.json")],
+        "Governance",
+        lead="Who answers for the series, and how it goes on. Every further release is checked "
+        "against the whole series before it is published.",
+        facts=[
+            *governance_facts(release.policy.publisher),
+            ("Budget", plan),
+            ("Policy", "fixed for the series; see certificate.json"),
+        ],
         tables=[files_table(files)],
         notes=[
-            "certificate.json has the digest of this report; the ledger has the digests of both."
+            "The publisher, who has the ledger, can check this release again: serigraph verify "
+            "certificate.json.",
+            "certificate.json has the digest of this report; the ledger has the digests of both.",
         ],
     )

@@ -1,7 +1,8 @@
 """The figures of a release that is about to be published, cheap enough for every release.
 
-The largest probabilities are exact and of everybody. Means and distributions are of everybody too,
-or of a sample of people where the release is large; the report says which.
+The largest probabilities are exact and of everybody; those over the series are in the summary.
+Means and distributions are of everybody too, or of a sample of people where the release is large;
+the report says which.
 """
 
 from __future__ import annotations
@@ -15,13 +16,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.auditing.evidence import as_promised
-from serigraph.auditing.figures import Figures, survey
-from serigraph.auditing.from_draft import evidence_before_commit
 from serigraph.engines import Made, Plan
 from serigraph.errors import ImpossibleState
-from serigraph.population import History, Population, Proof, ProtectedValue
+from serigraph.population import History, Proof, ProtectedValue
 from serigraph.publishing import Unpublished, UnpublishedElsewhere, UnpublishedHere
+from serigraph.reporting.touched import Touched, together, touched_pairs
 from serigraph.utility import query_errors
 
 SAMPLE = 20_000
@@ -47,17 +46,15 @@ class QueryError:
     median: float
     percentile_95: float
     queries: int
+    columns: int  # quasi-identifiers that each query asks about
 
 
 @dataclass(frozen=True)
 class PieceRisk:
     """What a report needs to know of a release, or of the part of it that one task made."""
 
-    largest: Fraction  # over the series
     alone: LargestInRelease
-    over_series: Figures  # of the sample
-    sampled: int  # people
-    people: int  # of which they are a sample
+    touched: Touched
     sizes: tuple[tuple[int, int], ...]  # size of groups with a protected value, and how many
     query_error: QueryError | None
     protected: tuple[ProtectedValue, ...]
@@ -68,10 +65,8 @@ class PieceRisk:
 class ReleaseRisk:
     """Everything that a report says about the risk and the worth of one release."""
 
-    largest: Fraction  # over the series
     alone: LargestInRelease
-    over_series: Figures  # of the sample
-    is_sample: bool
+    touched: Touched
     sizes: tuple[tuple[int, int], ...]  # size of groups with a protected value, and how many
     query_error: QueryError | None
     protected: tuple[ProtectedValue, ...]
@@ -81,28 +76,31 @@ class ReleaseRisk:
 def risk_of(release: Unpublished) -> ReleaseRisk:
     """The figures of a release before it is committed; those of its pieces are added up."""
     pieces: tuple[PieceRisk, ...] = ()
+    query_error = None
     if isinstance(release, UnpublishedHere):
         known = release.policy.guarantee.adversary == "presence known"
         form = release.policy.output.form
         pieces = (_risk(release.made, form, known, release.history, release.history_ids),)
+        query_error = pieces[0].query_error
     elif isinstance(release, UnpublishedElsewhere):
         pieces = tuple(piece for piece in release.measured if isinstance(piece, PieceRisk))
+        # Tasks know neither each other's people nor what was suppressed before they began.
+        if len(pieces) == 1 and not release.summary["suppressed_values"]:
+            query_error = pieces[0].query_error
     if not pieces:
         raise ImpossibleState("nothing was measured for the report of a release")
     sizes: Counter[int] = Counter()
     for piece in pieces:
         sizes.update(dict(piece.sizes))
     return ReleaseRisk(
-        largest=max(piece.largest for piece in pieces),
         alone=LargestInRelease(
             as_promised=max(piece.alone.as_promised for piece in pieces),
             presence_known=max(piece.alone.presence_known for piece in pieces),
             one_member_known=max(piece.alone.one_member_known for piece in pieces),
         ),
-        over_series=_together(pieces),
-        is_sample=any(piece.sampled < piece.people for piece in pieces),
+        touched=together([piece.touched for piece in pieces]),
         sizes=tuple(sorted(sizes.items())),
-        query_error=pieces[0].query_error if len(pieces) == 1 else None,
+        query_error=query_error,
         protected=pieces[0].protected,
         holders=tuple(sum(each) for each in zip(*(p.holders for p in pieces), strict=True)),
     )
@@ -117,46 +115,16 @@ def _risk(
     made: Made, form: str, is_presence_known: bool, history: History, history_ids: pl.Series
 ) -> PieceRisk:
     protected = made.population.protected
-    evidence, _ = evidence_before_commit(
-        history, history_ids, made.proof, protected, is_presence_known, SAMPLE
-    )
     size, groups = np.unique(made.proof.size[np.unique(made.proof.value_group)], return_counts=True)
     return PieceRisk(
-        query_error=_query_error(made.population, made.proof, form),
-        largest=made.proof.largest,
+        query_error=_query_error(made, form),
         alone=_alone(made.proof, is_presence_known),
-        over_series=survey(evidence, as_promised(evidence)).after[-1],
-        sampled=len(evidence.ids),
-        people=len(made.proof.ids),
+        touched=touched_pairs(
+            history, history_ids, made.proof, protected, is_presence_known, SAMPLE
+        ),
         sizes=tuple(zip(size.tolist(), groups.tolist(), strict=True)),
         protected=protected,
         holders=tuple(np.bincount(made.population.held, minlength=len(protected)).tolist()),
-    )
-
-
-def _together(pieces: tuple[PieceRisk, ...]) -> Figures:
-    """The figures of samples that stand for different numbers of people."""
-    if len(pieces) == 1:
-        return pieces[0].over_series
-    weights = [piece.people / max(piece.sampled, 1) for piece in pieces]
-    figures = [piece.over_series for piece in pieces]
-
-    def scaled(counts: list[int]) -> int:
-        return round(sum(w * count for w, count in zip(weights, counts, strict=True)))
-
-    pairs = scaled([each.pairs for each in figures])
-    total = sum(w * each.pairs * each.mean for w, each in zip(weights, figures, strict=True))
-    by_probability = zip(*(each.by_probability for each in figures), strict=True)
-    by_share = zip(*(each.by_share_of_threshold for each in figures), strict=True)
-    return Figures(
-        pairs=pairs,
-        people=sum(each.people for each in figures),
-        largest=max(each.largest for each in figures),
-        mean=total / max(pairs, 1),
-        pairs_above=sum(each.pairs_above for each in figures),
-        people_above=sum(each.people_above for each in figures),
-        by_probability=tuple(scaled(list(counts)) for counts in by_probability),
-        by_share_of_threshold=tuple(scaled(list(counts)) for counts in by_share),
     )
 
 
@@ -180,18 +148,22 @@ def _largest(count: NDArray[np.int64], size: NDArray[np.int64]) -> Fraction:
     return max(Fraction(c, n) for c, n in kinds)
 
 
-def _query_error(population: Population, proof: Proof, form: str) -> QueryError | None:
-    """None where the release is too large to be queried on the way."""
+def _query_error(made: Made, form: str) -> QueryError | None:
+    """The errors of the release against the table as it was before suppression; None where it is
+    too large to be queried on the way."""
+    population, proof = made.population, made.proof
     if population.size > _MOST_FOR_QUERIES:
         return None
     group = np.full(population.size, -1, dtype=np.int64)
     place = population.ids.search_sorted(proof.ids).to_numpy()
     group[place] = proof.group
+    columns = min(_QUERIED_COLUMNS, len(population.domains))
     found = query_errors(
         population,
         group,
+        raw=made.raw,
         queries=_QUERIES,
-        columns=min(_QUERIED_COLUMNS, len(population.domains)),
+        columns=columns,
         seed=secrets.randbits(32),
         form="bucketised" if form == "bucketised" else "generalised",
     )
@@ -202,6 +174,7 @@ def _query_error(population: Population, proof: Proof, form: str) -> QueryError 
         median=_short(found.median),
         percentile_95=_short(found.percentile_95),
         queries=found.queries,
+        columns=columns,
     )
 
 

@@ -1,11 +1,13 @@
-"""The report and the certificate of a whole series, from a fresh audit of it."""
+"""The report and the certificate of a whole series, from a fresh audit of it.
+
+The report is arranged after the four clauses of ISO/IEC 27559, as that of a release is.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
 from serigraph._version import __version__
@@ -13,18 +15,24 @@ from serigraph.auditing import Audit, audit_series
 from serigraph.charts import Line, line_chart
 from serigraph.errors import GuaranteeExceeded, LedgerDamaged
 from serigraph.ledger import ReleaseRecord, Series, storage_errors
-from serigraph.reporting.certificate import NAME, Certificate, Guaranteed
+from serigraph.policy import read_policy
+from serigraph.policy.sections import Publisher
+from serigraph.reporting.certificate import NAME, Certificate, ClosestPair, Guaranteed
 from serigraph.reporting.documents import REPORT
 from serigraph.reporting.page import Page, Section, Table, render
 from serigraph.reporting.wording import (
+    PERSISTENT_VALUES,
+    UNPROTECTED_VALUES,
+    closeness_chart,
+    closest,
+    context_section,
     distribution_chart,
     exact,
     files_table,
-    loss_chart,
-    percent,
-    probability_chart,
-    threat_section,
+    governance_facts,
     verdict,
+    width_chart,
+    width_fact,
 )
 from serigraph.short_repr import ShortRepr, at_most
 
@@ -71,9 +79,10 @@ def report_series(
     }
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        page = _page(opened, releases, audit, files)
+        publisher = read_policy(opened.path / "policy.toml").publisher
+        page = _page(opened, releases, audit, files, publisher)
         (folder / REPORT).write_text(render(page), encoding="utf-8")
-        certificate = _certificate(releases, audit, files)
+        certificate = _certificate(releases, audit, files, publisher)
         (folder / NAME).write_text(certificate.to_text(), encoding="utf-8")
     return SeriesReport(folder / REPORT, folder / NAME, audit)
 
@@ -95,9 +104,10 @@ def _refuse_to_certify(audit: Audit, series: Series) -> None:
 
 
 def _certificate(
-    releases: Sequence[ReleaseRecord], audit: Audit, files: dict[str, str]
+    releases: Sequence[ReleaseRecord], audit: Audit, files: dict[str, str], publisher: Publisher
 ) -> Certificate:
     latest = releases[-1]
+    worst = audit.over_all.worst
     return Certificate(
         kind="series",
         made_by=f"serigraph {__version__}",
@@ -109,8 +119,11 @@ def _certificate(
         adversary="presence known" if latest.is_presence_known else "presence unknown",
         strategy=latest.strategy,
         policy=latest.policy,
+        publisher=publisher,
         guarantee=Guaranteed(
-            largest_probability=str(audit.over_all.largest), pairs=audit.over_all.pairs
+            largest_probability=str(audit.over_all.largest),
+            pairs=audit.over_all.pairs,
+            worst_in_series=ClosestPair(**worst.to_json()) if worst else None,
         ),
         figures={
             "people": audit.people,
@@ -122,44 +135,52 @@ def _certificate(
 
 
 def _page(
-    series: Series, releases: Sequence[ReleaseRecord], audit: Audit, files: dict[str, str]
+    series: Series,
+    releases: Sequence[ReleaseRecord],
+    audit: Audit,
+    files: dict[str, str],
+    publisher: Publisher,
 ) -> Page:
     latest = releases[-1]
-    threshold = Fraction(latest.threshold)
     return Page(
         title=f"Series {series.path.name}",
         subtitle=f"{len(releases)} releases, {releases[0].published_at[:10]} to "
         f"{latest.published_at[:10]}",
-        verdict=verdict(len(releases), audit.over_all.largest, latest.policy),
+        verdict=verdict(len(releases), audit.over_all.worst),
         holds=True,
         sections=[
-            _context(releases, audit),
-            threat_section(latest.adversary, latest.policy),
-            _measured(releases, audit, threshold),
-            _treated(releases),
-            _residual(audit),
+            context_section(publisher, latest.adversary),
+            _data(releases, audit),
             Section(
-                "Re-evaluation",
-                lead="Everything above was recomputed from the ledger and compared with the "
-                "published files when this report was made. Do so again with serigraph audit.",
+                "Identifiability assessment and mitigation",
+                parts=[_measured(releases, audit), _mitigated(releases), _residual(audit)],
+            ),
+            Section(
+                "Governance",
+                lead="Who answers for the series. Every probability above was recomputed from the "
+                "ledger, and the ledger compared with the published files, when this report was "
+                "made. Do so again with serigraph audit.",
+                facts=governance_facts(publisher),
                 tables=[files_table(files)],
             ),
         ],
     )
 
 
-def _context(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
+def _data(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
+    policy = releases[-1].policy
     return Section(
-        "Context",
+        "Data assessment",
         lead="The releases, and who was ever in one.",
         facts=[
             ("People ever in a release", f"{audit.people:,}"),
             ("of these ever beside a protected value", f"{audit.over_all.people:,}"),
-            ("Sensitive column", str(releases[-1].policy["sensitive"]["column"])),
+            ("Quasi-identifiers", ", ".join(policy["quasi_identifiers"])),
+            ("Sensitive column", str(policy["sensitive"]["column"])),
         ],
         tables=[
             Table(
-                ["Release", "Published", "Records", "Absent members", "Groups", "Suppressed"],
+                ["Release", "Published", "Records", "Without a record", "Groups", "Suppressed"],
                 [
                     [
                         each.label,
@@ -176,59 +197,63 @@ def _context(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
     )
 
 
-def _measured(releases: Sequence[ReleaseRecord], audit: Audit, threshold: Fraction) -> Section:
+def _measured(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
     labels = [each.label for each in releases]
     means = [(float(n), each.so_far.mean) for n, each in enumerate(audit.releases, 1)]
     alone = [(float(n), each.localised.mean) for n, each in enumerate(audit.releases, 1)]
     return Section(
-        "Risk measured",
+        "Measured",
         lead="The probability that an adversary who has all releases links a person to a protected "
         "value in any of them, recomputed from the ledger.",
         facts=[
-            ("Largest, over all releases", exact(audit.over_all.largest)),
+            ("Largest, over all releases", closest(audit.over_all.worst)),
             ("Mean, over all releases", f"{audit.over_all.mean:.4f}"),
             (
                 "Largest in one release alone",
                 exact(max(each.localised.largest for each in audit.releases)),
             ),
-            ("Threshold", exact(threshold)),
             ("Pairs of a person and a value", f"{audit.over_all.pairs:,}"),
             ("Pairs above their threshold", f"{audit.over_all.pairs_above:,}"),
         ],
         charts=[
-            probability_chart(labels, [each.so_far.largest for each in audit.releases], threshold),
+            closeness_chart(labels, [each.so_far.worst for each in audit.releases]),
             line_chart(
                 "Mean probability of a link",
-                [Line("over all releases so far", means), Line("in each release alone", alone)],
+                [
+                    Line("over all releases so far, of all pairs so far", means),
+                    Line("in each release alone, of its pairs", alone),
+                ],
                 x="release",
                 y="mean probability",
             ),
-            distribution_chart(audit.over_all, is_sample=False),
+            distribution_chart(audit.over_all.by_share_of_threshold, is_sample=False),
         ],
+        notes=["The mean may fall: new pairs begin with small probabilities. No pair's does."],
     )
 
 
-def _treated(releases: Sequence[ReleaseRecord]) -> Section:
+def _mitigated(releases: Sequence[ReleaseRecord]) -> Section:
     summaries = [each.summary for each in releases]
+    forms = {each["form"] for each in summaries}
+    generalised = [each for each in summaries if each["form"] == "generalised"]
+    shown, form = (generalised, "generalised") if generalised else (summaries, "bucketised")
     widths = {
-        name: sum(each["normalised_widths"][name] for each in summaries) / len(summaries)
-        for name in summaries[-1]["normalised_widths"]
-        if all(name in each["normalised_widths"] for each in summaries)
+        name: sum(each["normalised_widths"][name] for each in shown) / len(shown)
+        for name in shown[-1]["normalised_widths"]
+        if all(name in each["normalised_widths"] for each in shown)
     }
+    mean_width = sum(each["mean_normalised_width"] for each in shown) / len(shown)
     sizes = [
         (float(n), each["mean_size_with_protected_value"]) for n, each in enumerate(summaries, 1)
     ]
     return Section(
-        "Risk treated",
+        "Mitigated",
         lead="How large groups were, and what precision they cost.",
         facts=[
             ("Strategy", str(summaries[-1]["strategy"])),
             ("Values suppressed", f"{sum(each['suppressed_values'] for each in summaries):,}"),
             ("People left out", f"{sum(each['people_left_out'] for each in summaries):,}"),
-            (
-                "Precision lost, mean of the releases",
-                percent(sum(each["mean_normalised_width"] for each in summaries) / len(summaries)),
-            ),
+            width_fact(mean_width, form),
         ],
         charts=[
             line_chart(
@@ -237,8 +262,11 @@ def _treated(releases: Sequence[ReleaseRecord]) -> Section:
                 x="release",
                 y="people",
             ),
-            loss_chart(widths),
+            width_chart(widths, form),
         ],
+        notes=["Widths and precision are means of the generalised releases."]
+        if len(forms) > 1
+        else ["Widths and precision are means of the releases."],
     )
 
 
@@ -261,5 +289,5 @@ def _residual(audit: Audit) -> Section:
                 ],
             )
         ],
-        notes=["Values that are not protected can be linked to a person with certainty."],
+        notes=[PERSISTENT_VALUES, UNPROTECTED_VALUES],
     )

@@ -14,7 +14,8 @@ from serigraph.auditing.figures import localised, survey
 from serigraph.auditing.from_ledger import evidence_of
 from serigraph.errors import GuaranteeExceeded, InputRefused, LedgerDamaged, SeriesNotFound
 from serigraph.ledger import ReleaseRecord, Series
-from serigraph.reporting.certificate import NAME, Certificate, read_certificate
+from serigraph.records import WorstPair
+from serigraph.reporting.certificate import NAME, Certificate, ClosestPair, read_certificate
 from serigraph.short_repr import ShortRepr
 
 _CLOSE = 1e-9  # both sides are exact for the pair that floats found largest; ties may differ
@@ -183,12 +184,16 @@ def _check_guarantee(
             where=str(series.path),
             remedy="run 'serigraph audit' to see since when",
         )
+    touched = None
     if certificate.kind == "series":
         pairs, largest = over_all.pairs, over_all.largest
     else:
         pairs = localised(evidence, promised, len(releases) - 1).pairs
-        largest = whole.touched[-1]
+        largest, touched = whole.touched[-1], whole.touched_worst[-1]
     claimed = certificate.guarantee
+    if certificate.format > 1:  # before, worst pairs were not told
+        _check_worst("this release", claimed.worst_in_release, touched, certificate)
+        _check_worst("the series", claimed.worst_in_series, over_all.worst, certificate)
     gap = abs(float(Fraction(claimed.largest_probability) - largest))
     if claimed.pairs != pairs or gap > _CLOSE:
         raise LedgerDamaged(
@@ -198,3 +203,21 @@ def _check_guarantee(
             remedy="restore the certificate, or the series",
         )
     return largest
+
+
+def _check_worst(
+    of: str, claimed: ClosestPair | None, found: WorstPair | None, certificate: Certificate
+) -> None:
+    """The value may differ where several are equally close to their thresholds."""
+    if claimed is None and found is None:
+        return
+    if claimed is not None and found is not None:
+        said = WorstPair.from_json(claimed.model_dump())
+        if abs(float(said.share - found.share)) <= _CLOSE:
+            return
+    raise LedgerDamaged(
+        f"the certificate says something else than the ledger about the pair of {of} that is "
+        "closest to its threshold",
+        where=f"release {certificate.release}, {certificate.label}",
+        remedy="restore the certificate, or the series",
+    )

@@ -6,12 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
-from serigraph.auditing import Figures
 from serigraph.charts import Bar, Line, column_chart, line_chart
+from serigraph.policy.sections import Publisher
+from serigraph.records import WorstPair
 from serigraph.reporting.page import Section, Table
 
+NOT_STATED = "not stated in the policy"
 ADVERSARIES = {
     "presence unknown": "has every release and the population list, and knows everybody's "
     "quasi-identifiers and how the releases were made, but not who has a record in which release",
@@ -31,35 +32,68 @@ def exact(probability: Fraction | str) -> str:
     return f"{float(number):.4f}{spelt}"
 
 
-def verdict(releases: int, largest: Fraction, policy: Mapping[str, Any]) -> str:
-    """The one sentence that everybody reads."""
+def closest(pair: WorstPair | None) -> str:
+    """How close the worst pair has come to its own threshold.
+
+    >>> closest(WorstPair("HIV", Fraction(2, 25), Fraction(1, 10)))
+    '0.0800 (2/25) for HIV; its threshold: 0.1000 (1/10)'
+    """
+    if pair is None:
+        return "nobody is exposed to a protected value"
+    named = f" for {pair.value}" if pair.value else ""
+    return f"{exact(pair.probability)}{named}; its threshold: {exact(pair.threshold)}"
+
+
+def verdict(releases: int, worst: WorstPair | None) -> str:
+    """The one sentence that everybody reads; ``worst`` is that of the whole series."""
     over = "in this release" if releases == 1 else f"over all {releases} releases"
-    promise = (
+    return (
         f"The promise holds: {over} nobody can be linked to a protected value with a probability "
-        "above its threshold."
+        f"above its threshold, as long as releases are independent of each other. Largest: "
+        f"{closest(worst)}."
     )
-    own = policy["protected"]["thresholds"]
-    threshold = policy["guarantee"]["threshold"]
-    if own:
-        others = ", ".join(f"{name} {number}" for name, number in own.items())
-        return f"{promise} Thresholds: {threshold}; of their own: {others}."
-    return f"{promise} Largest: {exact(largest)}; threshold: {exact(threshold)}."
 
 
-def threat_section(adversary: str, policy: Mapping[str, Any]) -> Section:
-    """Against whom the promise holds."""
-    columns = ", ".join(policy["quasi_identifiers"])
+def context_section(publisher: Publisher, adversary: str) -> Section:
+    """Who publishes, for whom, and against whom the promise holds."""
     return Section(
-        "Threat",
-        lead=f"The adversary assumed {ADVERSARIES[adversary]}. It wants to link a person to a "
-        "protected value in any of the releases.",
-        facts=[("Adversary", adversary), ("Quasi-identifiers", columns)],
+        "Context assessment",
+        lead="Who publishes, for whom, and what an adversary is assumed to know.",
+        facts=[
+            ("Publisher", publisher.name or NOT_STATED),
+            ("Contact", publisher.contact or NOT_STATED),
+            ("Recipients", publisher.recipients or NOT_STATED),
+            ("Adversary", adversary),
+        ],
+        notes=[
+            f"The adversary assumed {ADVERSARIES[adversary]}. It wants to link a person to a "
+            "protected value in any of the releases.",
+        ],
     )
 
 
-def distribution_chart(figures: Figures, *, is_sample: bool) -> str:
+def governance_facts(publisher: Publisher) -> list[tuple[str, str]]:
+    """Who answers for the series, as the policy says it."""
+    roles = "; ".join(f"{role}: {who}" for role, who in publisher.roles.items())
+    return [
+        ("Roles", roles or NOT_STATED),
+        ("Re-evaluation", publisher.re_evaluation or NOT_STATED),
+        ("Incidents", publisher.incidents or NOT_STATED),
+    ]
+
+
+PERSISTENT_VALUES = (
+    "Releases are taken as independent of each other. Where a value persists from release to "
+    "release (a chronic diagnosis), neither the probabilities here nor their sum is a bound: "
+    "whoever knows that it persists compares the releases, and finds out holders for certain "
+    "after a few of them."
+)
+UNPROTECTED_VALUES = "Values that are not protected can be linked to a person with certainty."
+
+
+def distribution_chart(by_share_of_threshold: Sequence[int], *, is_sample: bool) -> str:
     """Pairs by the part of their threshold that they have reached."""
-    shares = figures.by_share_of_threshold
+    shares = by_share_of_threshold
     names = [f"{10 * (tenth + 1)} %" for tenth in range(len(shares) - 1)] + ["above"]
     title = "Pairs by probability, as a part of the threshold"
     return column_chart(
@@ -73,29 +107,36 @@ def distribution_chart(figures: Figures, *, is_sample: bool) -> str:
     )
 
 
-def probability_chart(
-    labels: Sequence[str], largest: Sequence[Fraction], threshold: Fraction
-) -> str:
-    """How the largest probability grew from release to release."""
-    points = [(float(number), float(p)) for number, p in enumerate(largest, 1)]
+def closeness_chart(labels: Sequence[str], worst: Sequence[WorstPair | None]) -> str:
+    """How close any pair of the series has come to its threshold, from release to release."""
+    points = [(float(n), float(pair.share) if pair else 0.0) for n, pair in enumerate(worst, 1)]
     return line_chart(
-        "Largest probability of a link so far",
-        [Line("largest probability", points)],
+        "Largest part of a threshold reached so far",
+        [Line("of any pair of the series", points)],
         x=f"release (1 = {labels[0]})" if labels else "release",
-        y="probability",
-        limit=float(threshold),
-        limit_name="threshold",
+        y="part of the threshold",
+        limit=1.0,
+        limit_name="threshold =",
     )
 
 
-def loss_chart(widths: Mapping[str, float]) -> str:
-    """How much of each column's precision was given up."""
+def width_chart(widths: Mapping[str, float], form: str) -> str:
+    """How wide groups are; in a generalised release that is how much precision was given up."""
+    is_exact = form == "bucketised"
     return column_chart(
-        "Information lost per column",
+        "Width of a group per column" if is_exact else "Information lost per column",
         [Bar(name, float(f"{width:.3g}")) for name, width in widths.items()],
         x="quasi-identifier",
-        y="share of the column's range (0: exact, 1: nothing is left)",
+        y="share of the column's range"
+        + ("; values are shown exactly" if is_exact else " (0: exact, 1: nothing is left)"),
     )
+
+
+def width_fact(width: float, form: str) -> tuple[str, str]:
+    """The mean of the columns, and what it means for those who read the release."""
+    if form == "bucketised":
+        return "Precision lost", "none: quasi-identifiers are published as they are"
+    return "Precision lost, mean of the columns", percent(width)
 
 
 def size_chart(sizes: Sequence[tuple[int, int]]) -> str:

@@ -230,6 +230,12 @@ def first_overlap(low, high, boxes):
     return np.int64(-1), np.int64(-1)
 
 
+@inner
+def tenth(share, parts):
+    """The part that a share of the threshold lies in; each holds its upper end."""
+    return min(max(int(np.ceil(share * parts - MARGIN)) - 1, 0), parts - 1)
+
+
 @kernel
 def survey_exposures(
     group,
@@ -285,12 +291,12 @@ def survey_exposures(
                 p = min(before + risk[e], 1.0) if adds else before + (1.0 - before) * risk[e]
                 probability[v] = p
                 at = min(int(p * bins), bins - 1)
-                share = min(int(p / threshold[v] * shares), shares - 1)
+                share = tenth(p / threshold[v], shares)
                 if p > threshold[v] + MARGIN:
                     share = shares
                 if is_seen[v]:
                     by_probability[j, min(int(before * bins), bins - 1)] -= 1
-                    was = min(int(before / threshold[v] * shares), shares - 1)
+                    was = tenth(before / threshold[v], shares)
                     if before > threshold[v] + MARGIN:
                         was = shares
                     by_share[j, was] -= 1

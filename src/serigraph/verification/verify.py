@@ -7,7 +7,7 @@ grouping computed besides. It cannot be switched off: the ledger commits nothing
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
@@ -20,7 +20,7 @@ from serigraph.population import History, Population, Proof, occurrences, occurr
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.ratios import minimum_ratio, smallest_size
 from serigraph.progress import Report
-from serigraph.records import Exposure
+from serigraph.records import Exposure, WorstPair, worst_of
 from serigraph.threads import TOGETHER, side_by_side, slices, taken, threads
 from serigraph.verification import kernels
 from serigraph.verification.regions import overlapping
@@ -86,8 +86,13 @@ def verify(
             where=where,
             remedy="lower minimum_group_size in the policy",
         )
-    pairs, worst, close = _survey(population, history, composition, report)
-    decided = np.vstack([close, worst]) if pairs else close
+    # Each threshold by itself: the worst pair of one may be better than many of another.
+    surveys = [
+        _survey(population, history, composition.only(of_threshold), report)
+        for of_threshold in _values_by_threshold(population)
+    ]
+    decided = [each for pairs, worst, close in surveys if pairs for each in (close, worst[None])]
+    worst = _decide_exactly(decided, population, history, composition, where)
     lengths = np.diff(composition.start)
     names = [value.name for value in population.protected]
     return Proof(
@@ -99,10 +104,20 @@ def verify(
         value_group=np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths),
         value_name=pl.Series(names, dtype=pl.Enum(names)).gather(composition.value),
         value_count=composition.count,
-        largest=_decide_exactly(decided, population, history, composition, where),
-        pairs=int(pairs),
-        exact_pairs=len(close),
+        largest=max((pair.probability for pair in worst), default=Fraction(0)),
+        pairs=sum(pairs for pairs, _, _ in surveys),
+        exact_pairs=sum(len(close) for _, _, close in surveys),
+        worst=worst_of(worst),
     )
+
+
+def _values_by_threshold(population: Population) -> list[NDArray[np.bool_]]:
+    """For each threshold, which of the protected values have it."""
+    thresholds = [value.threshold for value in population.protected]
+    return [
+        np.array([each == threshold for each in thresholds])
+        for threshold in dict.fromkeys(thresholds)
+    ]
 
 
 def _survey(
@@ -181,6 +196,18 @@ class _Composition:
     start: NDArray[np.int64]
     value: NDArray[np.int32]
     count: NDArray[np.int64]
+
+    def only(self, chosen: NDArray[np.bool_]) -> _Composition:
+        """The same groups with some of the values only."""
+        if chosen.all():
+            return self
+        kept = chosen[self.value]
+        return replace(
+            self,
+            start=np.concatenate([[0], np.cumsum(kept)])[self.start],
+            value=self.value[kept],
+            count=self.count[kept],
+        )
 
 
 def _composition(
@@ -280,38 +307,42 @@ def _read(words: Sequence[int]) -> tuple[Exposure, ...]:
 
 
 def _decide_exactly(
-    pairs: NDArray[np.int64],
+    pairs: Sequence[NDArray[np.int64]],
     population: Population,
     history: History,
     composition: _Composition,
     where: str,
-) -> Fraction:
-    """The largest probability of these pairs, in fractions; all of them are within bounds.
+) -> list[WorstPair]:
+    """The worst of these pairs for each threshold, in fractions; all of them are within bounds.
 
     Where groups are as small as their threshold allows, floats leave nearly all pairs to this.
     Those with the same exposures and the same threshold are decided together.
     """
+    if not pairs:
+        return []
+    all_pairs = np.concatenate(pairs)
     thresholds = [value.threshold for value in population.protected]
     number = {threshold: number for number, threshold in enumerate(dict.fromkeys(thresholds))}
     limits = list(number)
     limit_of = np.array([number[threshold] for threshold in thresholds], dtype=np.int64)
 
     def different(part: slice) -> NDArray[np.int64]:
-        _, group, value = pairs[part].T
-        words = _exposures(pairs[part], history, composition)
-        table = pl.DataFrame(np.column_stack([group, limit_of[value], words]))
-        return table.unique(table.columns[1:]).to_numpy()
+        _, group, value = all_pairs[part].T
+        words = _exposures(all_pairs[part], history, composition)
+        table = pl.DataFrame(np.column_stack([group, value, limit_of[value], words]))
+        return table.unique(table.columns[2:]).to_numpy()
 
-    largest = Fraction(0)
-    for group, limit, *words in np.concatenate(
-        side_by_side(different, slices(len(pairs), longest=_DECIDED_TOGETHER))
+    worst: dict[int, WorstPair] = {}
+    for group, value, limit, *words in np.concatenate(
+        side_by_side(different, slices(len(all_pairs), longest=_DECIDED_TOGETHER))
     ).tolist():
         exposures = _read(words)
         probability = breach_probability(exposures)
         if probability > limits[limit]:
             raise _exceeded(exposures, probability, limits[limit], group, where)
-        largest = max(largest, probability)
-    return largest
+        if limit not in worst or probability > worst[limit].probability:
+            worst[limit] = WorstPair(population.protected[value].name, probability, limits[limit])
+    return list(worst.values())
 
 
 def _exceeded(

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from serigraph.population import Domain, History, Population, ProtectedValue
+from serigraph.records import WorstPair
 from serigraph.tables.people import column_name
 
 _GROUPS = 2**32  # more than a release can have
@@ -38,6 +39,7 @@ class Piece:
     linked_size: int = 0  # people in them
     largest_size: int = 0
     largest: Fraction = Fraction(0)
+    worst: WorstPair | None = None
     pairs: int = 0
     exact_pairs: int = 0
     widths: tuple[float, ...] = ()

@@ -48,6 +48,7 @@ from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.ledger import ReleaseRecord
 from serigraph.progress import Progress
 from serigraph.randomness import SystemRandomness
+from serigraph.records import worst_of
 from serigraph.tables.digests import digest_of
 from serigraph.tables.people import column_name
 from serigraph.verification.regions import overlapping
@@ -75,6 +76,7 @@ class MadeOnSpark:
         groups = sum(piece.groups for piece in self.pieces)
         linked = sum(piece.linked_groups for piece in self.pieces)
         members = sum(piece.members for piece in self.pieces)
+        worst = worst_of(piece.worst for piece in self.pieces)
         return {
             "people": members,
             "present": self.counts.present,
@@ -90,6 +92,7 @@ class MadeOnSpark:
             "pairs_checked": sum(piece.pairs for piece in self.pieces),
             "pairs_decided_in_fractions": sum(piece.exact_pairs for piece in self.pieces),
             "largest_probability": str(self.largest),
+            "worst_in_release": worst.to_json() if worst else None,
             "suppressed_values": self.lost.values,
             "people_left_out": self.lost.people,
             "normalised_widths": self.widths,

@@ -173,13 +173,13 @@ class GroupPartition:
         is_too_small = population.size < self.plan.minimum_size
         if (len(excess[0]) or is_too_small) and node not in self.last_resort:
             return Piece(node, population.size, has_failed=True)
-        before = Counts.of(population)
+        before, raw = Counts.of(population), population
         population, suppressed = without_excess(
             population, history, demand, self.plan, grouping, excess
         )
         self._check_box(node, grouping)
         lost = losses(before, Counts.of(population))
-        made = finished(population, history, demand, self.plan, grouping, lost, randomness)
+        made = finished(population, raw, history, demand, self.plan, grouping, lost, randomness)
         check_shape(made.proof)
         draft = f"{node:06d}-{uuid.uuid4().hex}"
         self._write(node, draft, made, population, number)
@@ -200,6 +200,7 @@ class GroupPartition:
             linked_size=int(proof.size[linked].sum()),
             largest_size=int(proof.size.max(initial=0)),
             largest=proof.largest,
+            worst=proof.worst,
             pairs=proof.pairs,
             exact_pairs=proof.exact_pairs,
             widths=tuple(made.widths.values()),
