@@ -18,11 +18,16 @@ def silently(_stage: str, _done: int = 0, _total: int = 1, /) -> None:
     """Report no progress."""
 
 
+def part_of(report: Report, number: int, parts: int) -> Report:
+    """Tell it about the work of one of several equal parts, which are done one after the other."""
+    return lambda done, total: report(number * total + done, parts * total)
+
+
 def first_half(report: Report) -> Report:
     """Tell it about work that is half of the whole, and done first."""
-    return lambda done, total: report(done, 2 * total)
+    return part_of(report, 0, 2)
 
 
 def second_half(report: Report) -> Report:
     """Tell it about the other half."""
-    return lambda done, total: report(total + done, 2 * total)
+    return part_of(report, 1, 2)

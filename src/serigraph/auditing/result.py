@@ -13,7 +13,7 @@ from serigraph.auditing.evidence import Evidence
 from serigraph.auditing.figures import Figures
 from serigraph.auditing.tally import OtherAssumption, Tally, tally
 from serigraph.records import Exposure
-from serigraph.short_repr import ShortRepr, at_most
+from serigraph.short_repr import ShortRepr
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Audit(ShortRepr):
         return {
             "people": self.people,
             "releases": len(self.releases),
-            "largest probability": at_most(self.over_all.largest, self.threshold),
+            "largest probability": self.over_all.worst,
             "pairs above": f"{self.over_all.pairs_above:,} of {self.over_all.pairs:,}",
             "files agree": "yes" if self.files_agree else "no",
             "notes": len(self.notes),

@@ -15,7 +15,6 @@ import typer
 
 from serigraph.errors import SerigraphError
 from serigraph.progress import Progress, silently
-from serigraph.records import WorstPair
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -69,16 +68,6 @@ def complain(error: SerigraphError, as_json: bool) -> None:
 
 def percent(part: float) -> str:
     return f"{part:.1%}"
-
-
-def closeness(pair: WorstPair) -> str:
-    """How close a pair has come to its threshold.
-
-    >>> closeness(WorstPair("HIV", Fraction(2, 25), Fraction(1, 10)))
-    '0.0800 for HIV, threshold 1/10'
-    """
-    named = f" for {pair.value}" if pair.value else ""
-    return f"{float(pair.probability):.4f}{named}, threshold {pair.threshold}"
 
 
 @contextmanager

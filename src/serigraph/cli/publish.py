@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from serigraph.cli.engine import EngineName, EngineOption, MasterOption, SettingOption, place
-from serigraph.cli.output import Json, closeness, plain, print_json, say, stages
+from serigraph.cli.output import Json, plain, print_json, say, stages
 from serigraph.records import WorstPair
 
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ def _tell_how_close(release: Published) -> None:
         say("  guarantee held: nobody in this release is in a group with a protected value")
     else:
         say(
-            f"  guarantee held: largest probability {closeness(WorstPair.from_json(worst))} "
+            f"  guarantee held: largest probability {WorstPair.from_json(worst)} "
             f"({figures['pairs_checked']:,} pairs checked)"
         )
     if release.record.number > 1 and so_far is not None:
-        say(f"  over the whole series: {closeness(WorstPair.from_json(so_far))}")
+        say(f"  over the whole series: {WorstPair.from_json(so_far)}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from serigraph.cli.output import Json, closeness, print_json, say, stages
+from serigraph.cli.output import Json, print_json, say, stages
 
 
 def command(
@@ -35,7 +35,7 @@ def command(
         )
         return
     worst = made.audit.over_all.worst
-    largest = f"largest probability {closeness(worst)}" if worst else "nobody was ever exposed"
+    largest = f"largest probability {worst}" if worst else "nobody was ever exposed"
     say(f"The promise holds over {len(made.audit.releases)} releases: {largest}")
     say(f"  {made.report}")
     say(f"  {made.certificate}")

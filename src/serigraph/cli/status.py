@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from serigraph.cli.output import Json, closeness, print_json, say
+from serigraph.cli.output import Json, print_json, say
 
 if TYPE_CHECKING:
     from serigraph.publishing import Status
@@ -69,7 +69,7 @@ def _tell(found: Status) -> None:
             f"largest p {_largest(closest.in_release)}, so far {_largest(closest.in_series)}"
         )
     if found.closest and found.closest[-1].in_series is not None:
-        say(f"Largest probability of the series: {closeness(found.closest[-1].in_series)}")
+        say(f"Largest probability of the series: {found.closest[-1].in_series}")
     say(f"Members required per holder at the 1st, 2nd, ... exposure: {_ratios(found.ratios)}")
     if not found.pairs:
         return

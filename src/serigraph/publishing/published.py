@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from serigraph.ledger import ReleaseRecord
+from serigraph.publishing.worst_pairs import pair_of
 from serigraph.recoding import as_text
-from serigraph.short_repr import ShortRepr, at_most
+from serigraph.short_repr import ShortRepr
 
 STAGES = (
     "reading",
@@ -42,12 +42,12 @@ class Published(ShortRepr):
         return figures
 
     def _facts(self) -> dict[str, object]:
-        largest = Fraction(self.figures["largest_probability"])
         return {
             "release": f"{self.record.number}, {self.record.label}",
             "people": self.figures["present"],
             "groups": self.figures["groups"],
-            "largest probability": at_most(largest, self.record.threshold),
+            "largest probability": pair_of(self.figures["worst_in_release"]),
+            "of the series": pair_of(self.figures["worst_in_series"]),
             "tables": ", ".join(self.tables),
             "notes": len(self.notes),
             "folder": self.folder,

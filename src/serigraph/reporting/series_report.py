@@ -34,7 +34,7 @@ from serigraph.reporting.wording import (
     width_chart,
     width_fact,
 )
-from serigraph.short_repr import ShortRepr, at_most
+from serigraph.short_repr import ShortRepr
 
 FOLDER = "report"
 
@@ -51,7 +51,7 @@ class SeriesReport(ShortRepr):
         return {
             "report": self.report,
             "certificate": self.certificate,
-            "largest probability": at_most(self.audit.over_all.largest, self.audit.threshold),
+            "largest probability": self.audit.over_all.worst,
         }
 
 

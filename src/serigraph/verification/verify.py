@@ -19,7 +19,7 @@ from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.population import History, Population, Proof, occurrences, occurring
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.ratios import minimum_ratio, smallest_size
-from serigraph.progress import Report
+from serigraph.progress import Report, part_of
 from serigraph.records import Exposure, WorstPair, worst_of
 from serigraph.threads import TOGETHER, side_by_side, slices, taken, threads
 from serigraph.verification import kernels
@@ -87,9 +87,10 @@ def verify(
             remedy="lower minimum_group_size in the policy",
         )
     # Each threshold by itself: the worst pair of one may be better than many of another.
+    chosen = _values_by_threshold(population)
     surveys = [
-        _survey(population, history, composition.only(of_threshold), report)
-        for of_threshold in _values_by_threshold(population)
+        _survey(population, history, composition.only(each), part_of(report, part, len(chosen)))
+        for part, each in enumerate(chosen)
     ]
     decided = [each for pairs, worst, close in surveys if pairs for each in (close, worst[None])]
     worst = _decide_exactly(decided, population, history, composition, where)
@@ -112,12 +113,12 @@ def verify(
 
 
 def _values_by_threshold(population: Population) -> list[NDArray[np.bool_]]:
-    """For each threshold, which of the protected values have it."""
+    """For each threshold, which of the protected values have it; all if there are none."""
     thresholds = [value.threshold for value in population.protected]
     return [
         np.array([each == threshold for each in thresholds])
         for threshold in dict.fromkeys(thresholds)
-    ]
+    ] or [np.empty(0, dtype=np.bool_)]
 
 
 def _survey(
