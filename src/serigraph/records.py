@@ -58,10 +58,9 @@ class WorstPair:
     def __str__(self) -> str:
         """
         >>> str(WorstPair("HIV", Fraction(2, 25), Fraction(1, 10)))
-        '0.0800 for HIV, threshold 1/10'
+        '0.0800, threshold 1/10'
         """
-        named = f" for {self.value}" if self.value else ""
-        return f"{float(self.probability):.4f}{named}, threshold {self.threshold}"
+        return f"{float(self.probability):.4f}, threshold {self.threshold}"
 
     def to_json(self) -> dict[str, str]:
         return {
