@@ -1,7 +1,8 @@
 """The verifier: recomputes every exposure of every member, exactly, and trusts nobody.
 
 It is given the population, the history that the ledger recalled and the proposed groups, and
-nothing that the grouping computed besides. It cannot be switched off: the ledger commits nothing but its `Proof`.
+nothing that the grouping computed besides. It cannot be switched off: the ledger commits nothing
+but its `Proof`.
 """
 
 from __future__ import annotations
