@@ -130,6 +130,7 @@ def test_text(cells: list[object], expected: list[object]) -> None:
         (read_text, ["a", "b", None]),
         (read_numbers, ["1", " 2 ", "", None, "1,5"]),
         (read_numbers, ["1", "two", "3"]),
+        (read_dates, ["2024-01-31", "2024-02-01"]),
         (read_dates, ["2024-01-31", "2024-02-01 10:00", None, ""]),
         (read_dates, ["01/02/2024", "02/01/2024"]),
     ],

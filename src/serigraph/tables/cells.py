@@ -52,7 +52,7 @@ def _each_text_once(read: Reader) -> Reader:
         meant, problems = read(distinct, reading)
         if problems:
             return read(column, reading)  # to name the rows
-        if meant.equals(distinct):
+        if meant.equals(distinct, check_dtypes=True):
             return column, []
         return meant.gather(column.cast(pl.Enum(distinct)).to_physical()).alias(column.name), []
 
