@@ -103,6 +103,59 @@ def test_a_class_of_values_and_few_protected_ones(tmp_path: Path) -> None:
     assert {case.value for case in found.worst} == {"ab"}
 
 
+ROWS = DIALECTS["Serigraph"] + '"[21, 36]",F,alone,b\n' * 18  # of whom, the release does not say
+
+
+@pytest.mark.parametrize("adversary", ["presence unknown", "presence known"])
+def test_more_records_than_people(adversary: str, tmp_path: Path) -> None:
+    """Where people have several rows, a region may show a value more often than it has people."""
+    absent = "".join(f"{number},30,F,single,z\n" for number in range(13, 40))
+    files = write(tmp_path, release=ROWS, registry=RAW + absent)
+    text = files["policy"].read_text().replace('column = "job"', 'column = "job"\nform = "rows"')
+    files["policy"].write_text(text.replace("l = 3", f'l = 3\nadversary = "{adversary}"'))
+    found = audit_releases(
+        [files["release"]], files["policy"], raw=[files["raw"]], registry=files["registry"]
+    ).audit
+    worst = {(case.exposures[0].count, case.exposures[0].size) for case in found.worst}
+    if adversary == "presence known":
+        assert found.people == 12, "nobody else is known to be there"
+        assert (4, 4) in worst, "each of the four may hold it"
+    else:
+        assert found.people == 39
+        assert found.over_all.largest == Fraction(1, 2)
+
+
+def test_another_table_than_that_of_the_release(tmp_path: Path) -> None:
+    """Everybody is in the registry, but hardly anybody in the table that was given."""
+    few = "".join(RAW.splitlines(keepends=True)[:3])
+    files = write(tmp_path, release=DIALECTS["Serigraph"], registry=RAW, few=few)
+    text = files["policy"].read_text().replace("l = 3", 'l = 3\nadversary = "presence known"')
+    for policy in (text, files["policy"].read_text()):
+        files["policy"].write_text(policy)
+        with pytest.raises(TableError) as caught:
+            audit_releases(
+                [files["release"]],
+                files["policy"],
+                raw=[files["few"]],
+                registry=files["registry"],
+                tolerate=["empty-regions"],
+            )
+        assert any("more records than people in it have" in each for each in caught.value.problems)
+
+
+def test_a_semicolon_in_a_value_of_another_tool(tmp_path: Path) -> None:
+    """A table with a column of its own is not one of ours: its cells are not taken apart."""
+    raw = RAW.replace(",c\n", ",c; severe\n")
+    release = DIALECTS["anjana"].replace(",c\n", ",c; severe\n")
+    files = write(tmp_path, release=release, raw_rows=raw)
+    text = files["policy"].read_text().replace('column = "job"', 'column = "job"\nform = "rows"')
+    files["policy"].write_text(text + '[protected]\nvalues = ["c; severe"]\n')
+    found = audit_releases([files["release"]], files["policy"], raw=[files["raw_rows"]]).audit
+    assert found.over_all.largest == Fraction(1, 4)
+    assert {case.value for case in found.worst} == {"c; severe"}
+    assert not found.notes
+
+
 BAD: dict[str, tuple[str, str, str]] = {
     "a region that matches nobody": (
         DIALECTS["Serigraph"].replace("[21, 36]", "[1, 9]"),

@@ -17,6 +17,7 @@ import polars as pl
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, VALUES, read_part
+from serigraph.recoding.public_csv import DIALECT, as_sets
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 from serigraph.tables import ProtectedChoice, read_table
 
@@ -86,7 +87,7 @@ def _candidates(folder: Path, name: str) -> list[Path]:
 
 def _read(path: Path) -> pl.DataFrame:
     files = sorted(path.iterdir()) if path.is_dir() else [path]
-    return pl.concat([read_table(file) for file in files])
+    return pl.concat([read_table(file, DIALECT) for file in files])
 
 
 def shown_compositions(table: pl.DataFrame, release: ReleaseRecord) -> pl.DataFrame:
@@ -209,17 +210,13 @@ def _unequal(left: pl.DataFrame, right: pl.DataFrame, keys: list[str], number: s
 
 
 def _sets(column: pl.Series, release: ReleaseRecord) -> pl.Series:
-    """The values of each row as a list, as Parquet has them or as CSV writes them.
-
-    In a release that has CSV files only, a set with a semicolon in a value cannot be told from two
-    values.
-    """
+    """The values of each row as a list, as Parquet has them or as CSV writes them."""
     if isinstance(column.dtype, pl.List):
         return column
     text = column.cast(pl.String)
     if release.policy["sensitive"]["form"] == "single":
         return text.reshape((-1, 1)).arr.to_list()
-    return text.str.split(";")
+    return as_sets(text)
 
 
 def _held(region: pl.Series, sets: pl.Series, release: ReleaseRecord) -> pl.DataFrame:

@@ -13,10 +13,12 @@ Europe                               a node of the column's taxonomy
 from __future__ import annotations
 
 import ast
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import date, timedelta
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -26,6 +28,7 @@ from serigraph.population import Domain
 from serigraph.recoding.labels import MISSING
 
 Mask = NDArray[np.bool_]
+Writing = Literal["any", "our labels", "our values"]  # of a release: by any tool, or by Serigraph
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|Inf|∞)"
 _DATE = r"\d{4}(?:-\d{2}(?:-\d{2})?)?"
@@ -47,8 +50,12 @@ _EPOCH = date(1970, 1, 1)
 class CellReader:
     """Reads the cells of one column, given the values that people have in it."""
 
-    def __init__(self, domain: Domain) -> None:
+    def __init__(
+        self, domain: Domain, writing: Writing = "any", null_values: Collection[str] = ()
+    ) -> None:
         self._domain = domain
+        self._writing = writing
+        self._null_values = null_values
         self._shift = int(domain.has_missing)
         self._known = domain.values.slice(self._shift)
         self._texts = self._known.cast(pl.String).to_list()
@@ -57,13 +64,40 @@ class CellReader:
         """For each code of the domain whether the cell stands for it; None if it is unreadable.
 
         An empty cell stands for a missing value where anybody has one, otherwise for anything.
+        What Serigraph would not have written is read as any tool might have written it.
         """
+        if cell is not None and self._writing != "any":
+            ours = self._named if self._writing == "our values" else self._labelled
+            if (found := ours(cell)) is not None:
+                return found
         text = (cell or "").strip()
-        if not text:
+        if not text or text in self._null_values:
             return self._missing() if self._shift else self._anything()
         if set(text) == {"*"}:
             return self._anything()
         return self._read(text)
+
+    def _labelled(self, label: str) -> Mask | None:
+        """A label of `serigraph.recoding.labels`: the only reading that is its inverse."""
+        if label == MISSING:
+            return self._missing() if self._shift else None
+        if not (label.startswith("{") and label.endswith("}")):
+            return self._named(label) if self._is_categorical else self._single(label)
+        first, comma, rest = label[1:-1].partition(", ")
+        if first != MISSING:
+            return self._names_in(label[1:-1])
+        others = self._names_in(rest) if self._is_categorical else self._single(rest)
+        return self._missing() | others if self._shift and comma and others is not None else None
+
+    def _names_in(self, listed: str) -> Mask | None:
+        """Names with commas between them, either all quoted or none."""
+        names = listed.split(", ")
+        if listed.startswith('"'):
+            try:
+                names = json.loads(f"[{listed}]")
+            except ValueError:
+                return None
+        return self._all_of(self._names.get(name) for name in names)
 
     def _read(self, text: str) -> Mask | None:
         for way in (self._named, self._listed, self._braced, self._range, self._masked):
@@ -173,6 +207,10 @@ class CellReader:
             return None  # a set of masks, perhaps
         return self._of_known(np.array(fits, dtype=np.bool_))
 
+    @property
+    def _is_categorical(self) -> bool:
+        return self._domain.kind == "categorical"
+
     @cached_property
     def _bound_pattern(self) -> str | None:
         """What the ends of ranges look like; categories have ranges only if all are numbers."""
@@ -203,7 +241,7 @@ class CellReader:
 
     @cached_property
     def _positions(self) -> NDArray[np.float64]:
-        if self._domain.kind == "categorical":
+        if self._is_categorical:
             return np.array([float(known) for known in self._texts])
         return self._known.to_physical().cast(pl.Float64).to_numpy()
 

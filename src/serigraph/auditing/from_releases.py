@@ -42,8 +42,8 @@ class Matched:
     present: NDArray[np.bool_]
     person: NDArray[np.int64]  # pairs (person, group)
     group: NDArray[np.int64]
-    size: NDArray[np.int64]  # of each group
-    present_size: NDArray[np.int64]
+    size: NDArray[np.int64]  # of each group: the people that the policy's adversary chooses from
+    present_size: NDArray[np.int64]  # those of them that have a record
     entries: pl.DataFrame  # group, value, count
     notes: tuple[str, ...]
 
@@ -55,10 +55,18 @@ def match_release(
     choice: ProtectedChoice,
     tolerated: frozenset[Tolerated],
 ) -> Matched:
-    """Find the groups of everybody in one release. Raises ``TableError`` with all that is wrong."""
+    """Find the groups of everybody in one release. Raises ``TableError`` with all that is wrong.
+
+    An adversary who knows who is present chooses among these: all others are in no group.
+    """
     if isinstance(people, pl.Series):
         return _with_shown_ids(release, people, policy, choice)
-    regions, problems = read_regions(release.cells, people.domains)
+    is_presence_known = policy.guarantee.adversary == "presence known"
+    if is_presence_known:
+        people = people.only_present()
+    regions, problems = read_regions(
+        release.cells, people.domains, release.writing, policy.reading.null_values
+    )
     if problems:
         raise TableError(
             f"the release has cells that cannot be read ({counted(len(problems), 'problem')})",
@@ -78,25 +86,27 @@ def match_release(
     links = np.bincount(person, minlength=len(people.ids))
     inside = np.bincount(group, minlength=groups)
     present = np.bincount(group[people.present[person]], minlength=groups)
+    with_record = present if people.tells_presence else inside
     overlap = int((links > 1).sum())
     is_comparable = release.is_counted_in_people and overlap == 0
     found = _Findings(
         overlapping=overlap,
         missing=int(((links == 0) & people.present).sum()) if people.tells_presence else 0,
         empty=int((inside == 0).sum()),
-        overfull=int((records > inside).sum()) if is_comparable else 0,
+        overfull=int((records > with_record).sum()) if is_comparable else 0,
         underfull=int((records < present).sum()) if is_comparable and people.tells_presence else 0,
         people=len(people.ids),
         groups=groups,
     )
     notes = found.judge(release.label, tolerated)
     if release.group is not None:
-        size = present_size = shown
+        size = most = shown
+        present_size = present if people.tells_presence and not overlap else shown
     elif overlap:
-        size = present_size = np.maximum(records, 1)
+        size = present_size = most = np.maximum(records, 1)
     else:
-        size = inside
-        present_size = present if people.tells_presence else np.minimum(records, inside)
+        present_size = most = present if people.tells_presence else np.minimum(records, inside)
+        size = present_size if is_presence_known else inside
     return Matched(
         label=release.label,
         ids=people.ids,
@@ -105,24 +115,26 @@ def match_release(
         group=group,
         size=size,
         present_size=present_size,
-        entries=_entries(release, group_of_row, size, policy, choice),
-        notes=notes,
+        entries=_entries(release, group_of_row, most, policy, choice),
+        notes=(*release.notes, *notes, *_on_classes(release, policy)),
     )
 
 
 def gather_evidence(matched: Sequence[Matched], policy: Policy) -> Evidence:
     """All releases together, for everybody who lies in a region of at least one of them."""
-    ids = pl.concat([each.ids for each in matched]).unique().sort()
+    ids = pl.concat([each.ids.gather(np.unique(each.person)) for each in matched]).unique().sort()
     names = pl.concat([each.entries["value"] for each in matched]).unique().sort()
     index = pl.DataFrame({"value": names, "index": np.arange(len(names), dtype=np.int32)})
     group = np.full((len(matched), len(ids)), -1, dtype=np.int32)
     present = np.zeros((len(matched), len(ids)), dtype=np.bool_)
     first_group, parts = [0], []
     for row, each in enumerate(matched):
-        place = _places(each.ids, ids)
+        somewhere = np.unique(each.person)
+        place = np.full(len(each.ids), -1, dtype=np.int64)
+        place[somewhere] = _places(each.ids.gather(somewhere), ids)
         person, combined, entries = _combined(each, index)
         group[row, place[person]] = np.where(combined >= 0, combined + first_group[-1], -1)
-        present[row, place] = each.present
+        present[row, place[somewhere]] = each.present[somewhere]
         parts.append(entries)
         first_group.append(first_group[-1] + int(combined.max(initial=-1)) + 1)
     together = pl.concat(parts)
@@ -132,7 +144,6 @@ def gather_evidence(matched: Sequence[Matched], policy: Policy) -> Evidence:
             for part, (first, last) in zip(parts, pairwise(first_group), strict=True)
         ]
     )
-    is_presence_known = policy.guarantee.adversary == "presence known"
     return Evidence(
         ids=ids,
         labels=tuple(each.label for each in matched),
@@ -145,7 +156,7 @@ def gather_evidence(matched: Sequence[Matched], policy: Policy) -> Evidence:
         start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         value=together["index"].to_numpy().astype(np.int32),
         count=together["count"].to_numpy().astype(np.int64),
-        size=together["present_size" if is_presence_known else "size"].to_numpy().astype(np.int64),
+        size=together["size"].to_numpy().astype(np.int64),
         present_size=together["present_size"].to_numpy().astype(np.int64),
     )
 
@@ -198,7 +209,7 @@ class _Findings:
                 self.overfull > self.empty,
                 None,
                 f"{counted(self.overfull - self.empty, 'region has', 'regions have')} more records "
-                "than people lie in it",
+                "than people in it have",
             ),
         ]
         problems = [words for is_so, way, words in said if is_so and way not in tolerated]
@@ -215,6 +226,16 @@ class _Findings:
                 problems=problems,
             )
         return tuple(f"{label}: {words}" for is_so, _, words in said if is_so)
+
+
+def _on_classes(release: ReadRelease, policy: Policy) -> tuple[str, ...]:
+    """That two tables do not tell how many people hold a class."""
+    if release.group is None or policy.sensitive.form == "single" or not policy.protected.classes:
+        return ()
+    return (
+        f"{release.label}: the tables do not tell who holds several values of a class; each of its "
+        "values counts as a person of its own, so that probabilities of classes are upper bounds",
+    )
 
 
 def _with_shown_ids(
@@ -239,7 +260,10 @@ def _with_shown_ids(
         size=size,
         present_size=size,
         entries=_entries(release, group_of_row, size, policy, choice),
-        notes=(f"{release.label}: the release shows the column of ids; groups are taken from it",),
+        notes=(
+            *release.notes,
+            f"{release.label}: the release shows the column of ids; groups are taken from it",
+        ),
     )
 
 
@@ -277,11 +301,12 @@ def _without_catch_all(
 def _entries(
     release: ReadRelease,
     group_of_row: NDArray[np.int64],
-    size: NDArray[np.int64],
+    most: NDArray[np.int64],
     policy: Policy,
     choice: ProtectedChoice,
 ) -> pl.DataFrame:
-    """The protected values of each group with the people that hold them, never more than n."""
+    """The protected values of each group with the people that hold them, never more than so many:
+    where a person may have several records, there can be more records than people."""
     values = CodedValues.of(release.record_values)
     held = holdings(policy, choice, values, len(release.record_values))
     record = np.repeat(np.arange(len(release.record_row)), np.diff(held.start))
@@ -292,11 +317,9 @@ def _entries(
         .group_by("group", "value")
         .len("count")
     )
-    most = pl.Series(size).gather(counts["group"]).cast(pl.Int64)
+    people = pl.Series("people", most).gather(counts["group"]).cast(pl.Int64)
     return counts.select(
-        "group",
-        "value",
-        pl.min_horizontal(pl.col("count").cast(pl.Int64), most.alias("most")).alias("count"),
+        "group", "value", pl.min_horizontal(pl.col("count").cast(pl.Int64), people).alias("count")
     ).filter(pl.col("count") > 0)
 
 
@@ -308,9 +331,10 @@ def _combined(
     Returns people, the number of their set (-1 where it holds nothing protected), and the entries
     of the sets: group, index, count, size, present_size.
     """
-    held = matched.entries.join(index, on="value").with_columns(
-        size=pl.Series(matched.size).gather(matched.entries["group"]),
-        present_size=pl.Series(matched.present_size).gather(matched.entries["group"]),
+    held = matched.entries.join(index, on="value")
+    held = held.with_columns(
+        size=pl.Series(matched.size).gather(held["group"]),
+        present_size=pl.Series(matched.present_size).gather(held["group"]),
     )
     relevant = np.zeros(len(matched.size), dtype=np.bool_)
     relevant[held["group"].to_numpy()] = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,15 @@ class KnownPeople:
     tells_presence: bool  # whether a raw table says who has a record
     domains: tuple[Domain, ...]
     codes: NDArray[np.int32]  # [column, person]
+
+    def only_present(self) -> KnownPeople:
+        """Those of them who have a record."""
+        return replace(
+            self,
+            ids=self.ids.filter(pl.Series(self.present)),
+            present=self.present[self.present],
+            codes=np.ascontiguousarray(self.codes[:, self.present]),
+        )
 
 
 @dataclass(frozen=True)

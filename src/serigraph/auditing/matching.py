@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.auditing.cells import CellReader
+from serigraph.auditing.cells import CellReader, Writing
 from serigraph.population import Domain
 from serigraph.tables.rows import counted, rows_where
 from serigraph.verification import kernels
@@ -25,7 +26,12 @@ class Regions:
     is_everything: NDArray[np.bool_]  # [region]: every cell stands for anything
 
 
-def read_regions(cells: pl.DataFrame, domains: tuple[Domain, ...]) -> tuple[Regions, list[str]]:
+def read_regions(
+    cells: pl.DataFrame,
+    domains: tuple[Domain, ...],
+    writing: Writing = "any",
+    null_values: Collection[str] = (),
+) -> tuple[Regions, list[str]]:
     """The regions of a release, and the cells that cannot be read, by column and row."""
     problems: list[str] = []
     sets: list[NDArray[np.bool_]] = []
@@ -33,7 +39,8 @@ def read_regions(cells: pl.DataFrame, domains: tuple[Domain, ...]) -> tuple[Regi
     offset = [0]
     width = max((domain.size for domain in domains), default=0)
     for name, domain in zip(cells.columns, domains, strict=True):
-        which, masks, unreadable = _column(cells[name], domain)
+        reader = CellReader(domain, writing, null_values)
+        which, masks, unreadable = _column(cells[name], domain, reader)
         if unreadable is not None:
             problems.append(
                 f"column {name!r}: {counted(int(unreadable.sum()), 'cell')} that is no value of "
@@ -74,10 +81,9 @@ def match(
 
 
 def _column(
-    cells: pl.Series, domain: Domain
+    cells: pl.Series, domain: Domain, reader: CellReader
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], pl.Series | None]:
     """For each row the number of its set of codes, the sets, and which rows cannot be read."""
-    reader = CellReader(domain)
     texts = cells.unique(maintain_order=True)
     read = [reader.admitted(text) for text in texts]
     nothing = np.zeros(domain.size, dtype=np.bool_)

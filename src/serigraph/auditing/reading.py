@@ -1,8 +1,13 @@
-"""Releases that other tools made, as they lie on the disk: one generalised table, or two tables
-that are linked by a group."""
+"""Releases that any tool made, as they lie on the disk: one generalised table, or two tables that
+are linked by a group.
+
+A table that has just the columns of a table of Serigraph is read as Serigraph writes it, so that our
+own releases are read back exactly.
+"""
 
 from __future__ import annotations
 
+import csv
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +18,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import TableError
+from serigraph.auditing.cells import Writing
 from serigraph.policy import Policy
+from serigraph.recoding.public_csv import DIALECT, as_sets
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 from serigraph.tables import read_table
 from serigraph.tables.cells import read_text
@@ -37,11 +44,13 @@ class ReadRelease:
 
     label: str
     cells: pl.DataFrame  # the quasi-identifiers as text, in policy order
+    writing: Writing  # how the cells are written
     ids: pl.Series | None  # of the rows, if the release shows them
     group: NDArray[np.int64] | None
     record_row: NDArray[np.int64]
     record_values: pl.Series  # List(String), one a record
     is_counted_in_people: bool  # one record a person, as far as the release shows
+    notes: tuple[str, ...] = ()  # what the auditor should know
 
 
 def read_release(source: Any, policy: Policy, number: int) -> ReadRelease:
@@ -51,10 +60,51 @@ def read_release(source: Any, policy: Policy, number: int) -> ReadRelease:
     problems of the release, and no cell.
     """
     label, parts = _sources(source, number)
-    frames = [read_table(part, policy.reading) for part in parts]
+    frames = [_read(part, policy) for part in parts]
     if len(frames) == 1:
         return _generalised(label, frames[0], policy)
     return _bucketised(label, frames[0], frames[1], policy)
+
+
+def _read(part: Any, policy: Policy) -> pl.DataFrame:
+    """A table. What the policy says of files is about those that were published, so that a CSV file
+    that begins as ours do is read in our own dialect."""
+    if isinstance(part, str | os.PathLike):
+        columns = _first_line(Path(part))
+        if any(is_ours(columns, policy) for is_ours in (_is_table, _is_members, _is_values)):
+            try:
+                return read_table(part, DIALECT)
+            except TableError:
+                pass  # another tool wrote it after all
+    return read_table(part, policy.reading)
+
+
+def _first_line(path: Path) -> list[str]:
+    """The columns of a CSV file in our own dialect."""
+    try:
+        with path.open(encoding=DIALECT.encoding, newline="") as file:
+            return next(csv.reader(file), [])
+    except (OSError, UnicodeError, csv.Error):
+        return []
+
+
+def _is_table(columns: list[str], policy: Policy) -> bool:
+    """Whether these are the columns of a generalised table of ours."""
+    return columns[-1:] == [policy.sensitive.column] and _are_described(columns[:-1], policy)
+
+
+def _is_members(columns: list[str], policy: Policy) -> bool:
+    """Whether these are the columns of our table of the members of groups."""
+    return columns[:1] == [GROUP] and _are_described(columns[1:], policy)
+
+
+def _is_values(columns: list[str], _policy: Policy) -> bool:
+    """Whether these are the columns of our table of what groups hold."""
+    return columns == [GROUP, VALUE, COUNT]
+
+
+def _are_described(columns: list[str], policy: Policy) -> bool:
+    return sorted(columns) == sorted(policy.quasi_identifiers)
 
 
 def _sources(source: Any, number: int) -> tuple[str, list[Any]]:
@@ -99,7 +149,8 @@ def _generalised(label: str, table: pl.DataFrame, policy: Policy) -> ReadRelease
     if problems:
         raise _refusal(label, problems)
     times, problems = _multiplicity(table, policy)
-    values, wrong = read_values(table[sensitive], policy)
+    is_ours = _is_table(table.columns, policy)
+    values, wrong, notes = _values(table[sensitive], policy, is_ours)
     if problems or wrong:
         raise _refusal(label, [*problems, *wrong])
     sets = value_sets(table.height, values["row"], values["value"].cast(pl.String))
@@ -107,12 +158,39 @@ def _generalised(label: str, table: pl.DataFrame, policy: Policy) -> ReadRelease
     return ReadRelease(
         label=label,
         cells=_cells(table, policy),
+        writing="our labels" if is_ours else "any",
         ids=_shown_ids(table, policy),
         group=None,
         record_row=rows,
         record_values=sets.gather(rows),
-        is_counted_in_people=policy.sensitive.form != "rows",
+        is_counted_in_people=policy.sensitive.form != "rows" or _holds_lists(table[sensitive]),
+        notes=tuple(f"{label}: {note}" for note in notes),
     )
+
+
+def _values(
+    column: pl.Series, policy: Policy, is_ours: bool
+) -> tuple[pl.DataFrame, list[str], list[str]]:
+    """The values of each row as ``read_values`` gives them, what is wrong, and what to note.
+
+    A list is a person's set of values in whichever form the raw table has them; so is a cell of a
+    CSV file of ours.
+    """
+    form = policy.sensitive.form
+    notes = []
+    if is_ours and form != "single" and column.dtype == pl.String:
+        if column.str.contains(r"[;\\]").any() and policy.sensitive.delimiter != ";":
+            notes.append("';' separates the values of a cell, as in the files of Serigraph")
+        column = as_sets(column).alias(column.name)
+    if _holds_lists(column):
+        form = "list"
+    as_they_are = policy.sensitive.model_copy(update={"form": form})
+    values, wrong = read_values(column, policy.model_copy(update={"sensitive": as_they_are}))
+    return values, wrong, notes
+
+
+def _holds_lists(column: pl.Series) -> bool:
+    return isinstance(column.dtype, pl.List | pl.Array)
 
 
 def _bucketised(
@@ -145,9 +223,11 @@ def _bucketised(
     values = names.filter(names.is_not_null()).gather(
         np.repeat(np.arange(int(is_held.sum())), times[is_held])
     )
+    is_ours = _is_members(members.columns, policy) and _is_values(held.columns, policy)
     return ReadRelease(
         label=label,
         cells=_cells(members, policy),
+        writing="our values" if is_ours else "any",
         ids=_shown_ids(members, policy),
         group=groups.rank("dense").cast(pl.Int64).to_numpy() - 1,
         record_row=rows.astype(np.int64),
@@ -157,8 +237,10 @@ def _bucketised(
 
 
 def _cells(table: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+    """The quasi-identifiers as text; which texts mean a missing value is for their reader to say,
+    because a node of a taxonomy may be called like that."""
     return pl.DataFrame(
-        {name: read_text(table[name], policy.reading)[0] for name in policy.quasi_identifiers}
+        {name: read_text(table[name], DIALECT)[0] for name in policy.quasi_identifiers}
     )
 
 

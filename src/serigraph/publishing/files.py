@@ -12,8 +12,8 @@ import polars as pl
 from serigraph.errors import StorageError
 from serigraph.progress import Progress, silently
 from serigraph.recoding import as_text
+from serigraph.recoding.public_csv import as_cells
 
-_SEPARATOR = ";"
 _ARROW_SCHEMA = "ARROW:schema"  # where Parquet files say which types of Arrow they hold
 
 
@@ -56,4 +56,4 @@ def _write_parquet(table: pl.DataFrame, path: Path) -> None:
 def _flat(table: pl.DataFrame) -> pl.DataFrame:
     """Sets of values as one text a cell, for CSV."""
     lists = [name for name, dtype in table.schema.items() if isinstance(dtype, pl.List)]
-    return table.with_columns(pl.col(name).list.join(_SEPARATOR) for name in lists)
+    return table.with_columns(as_cells(table[name]) for name in lists)
