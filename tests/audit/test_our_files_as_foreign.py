@@ -64,12 +64,12 @@ TOWNS = (
     "NA",
     "\x1fUnit",
 )
-TAXONOMY = '''651;unknown;*
+TAXONOMY = """651;unknown;*
 652;unknown;*
 653;65*;*
 "6,4";"{6}";*
 missing;missing;*
-'''
+"""
 ZIPS = ("651", "652", "653", "6,4", "missing")
 SHAPES = ("single", "rows", "list", "delimited")
 
@@ -209,7 +209,7 @@ class Published:
 
 
 def publish_two(case: Case, folder: Path) -> Published:
-    """A series of two releases, whose files are taken to another place, without its certificates."""
+    """A series of two releases, and their files taken to another place."""
     draw = random.Random(case.seed)
     files = {"policy.toml": policy_of(case).encode(), "zip.csv": TAXONOMY.encode()}
     series = Series.create(folder / "clinic", files)

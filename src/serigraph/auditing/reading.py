@@ -1,8 +1,8 @@
 """Releases that any tool made, as they lie on the disk: one generalised table, or two tables that
 are linked by a group.
 
-A table that has just the columns of a table of Serigraph is read as Serigraph writes it, so that our
-own releases are read back exactly.
+A table that has just the columns of a table of Serigraph is read as Serigraph writes it, so that
+our own releases are read back exactly.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.errors import TableError
 from serigraph.auditing.cells import Writing
+from serigraph.errors import TableError
 from serigraph.policy import Policy
 from serigraph.recoding.public_csv import DIALECT, as_sets
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
