@@ -147,7 +147,7 @@ def _tell_outlook(outlook: Outlook, made: SeriesPlan) -> None:
         say(f"   mean group size expected   {sizes}")
         say(f"   suppressed                 {outlook.suppressed_share:.2%} of the values held")
     if len(outlook.expected) < made.releases_ahead:
-        say(f"   ENDS after {len(outlook.expected)} releases: nothing can be published any more")
+        say(f"   ENDS after {len(outlook.expected)} releases: nothing more can be published")
     if outlook.left:
         left = ", ".join(
             f"{each.links if each.links is not None else 'all planned'}: {each.pairs:,} pairs"

@@ -34,13 +34,13 @@ _FIGURES = {
 }
 
 _WHY_NOT_FLAT = {
-    "constant": "Whoever is linked more often than the k' planned times finds next to nothing left "
-    "of the budget and asks for a group of hundreds or thousands of people. Such pairs turn up "
+    "constant": "A person linked more often than the k' planned times has next to nothing left "
+    "of the budget and needs for a group of hundreds or thousands of people. Such pairs turn up "
     "after some rounds, and the paper does not say what its series did with them.",
-    "geometric": "Every further link of a pair asks for a larger group, and the longer the series "
+    "geometric": "Every further link of a pair needs a larger group, and the longer the series "
     "is, the more links the most frequent pairs have.",
 }
-_WHY_SLOWER = "The history that has to be followed grows by one release a round."
+_WHY_SLOWER = "The history that has to be followed grows by one release per round."
 _WHY_UNSTEADY = (
     "The curves have no direction in common: series run beside each other, and beside whatever "
     "else the machine does, and their times vary with that."
@@ -128,7 +128,7 @@ def _ratio_claims(ratios: pl.DataFrame) -> list[Claim]:
             "Figure 5a",
             "alpha = 5 and 10 are better choices than 3, because the ratio increases more slowly",
             last == sorted(last, reverse=True),
-            "only for whoever is linked often: 3 asks for less up to link "
+            "only for people linked often: 3 needs less up to link "
             + " and ".join(str(link - 1) for link in crossing),
         ),
     ]
@@ -188,9 +188,9 @@ def _no_suppression(releases: pl.DataFrame) -> Claim:
         + f"; {most:.3%} of the records of a release at most",
         ""
         if needed == 0
-        else "Whoever is linked more often than planned, or so often that ratios have grown past "
-        "the population, finds no group that is large enough. The paper does not say what its "
-        "series did then.",
+        else "For a person linked more often than planned, or so often that ratios have grown "
+        "past the population, no group is large enough. The paper does not say what its series "
+        "did then.",
     )
 
 

@@ -106,7 +106,7 @@ def _introduction(study: Study) -> str:
         "<p>Section 8 of <cite>Preserving Individual Privacy in Serial Data Publishing</cite>, "
         f"run by Serigraph {__version__} on: {escape(study.source)}, {study.people:,} people, "
         f"{study.reactions:,} reactions, {study.values:,} values. {study.extent.rounds} rounds and "
-        f"{study.extent.queries:,} queries a release.</p>"
+        f"{study.extent.queries:,} queries per release.</p>"
         f"<p>Of the {total} statements that the paper makes about its figures, "
         f"<strong>{seen}</strong> were seen. Where one was not, the table below says why.</p>"
         '<p class="note">Errors are relative errors of range queries over two quasi-identifiers '
@@ -140,7 +140,7 @@ def _figure(title: str, releases: pl.DataFrame, seconds: pl.DataFrame) -> str:
         for measure, (name, unit) in _MEASURES.items()
     ]
     charts.append(
-        line_chart("Time", _lines(seconds, "round", "seconds"), x="round", y="seconds a release")
+        line_chart("Time", _lines(seconds, "round", "seconds"), x="round", y="seconds per release")
     )
     return f"<h2>{escape(title)}</h2>" + _charts(charts)
 

@@ -294,7 +294,7 @@ class OptimalSchedule:
             if chance > chances[max(link - 2, 0)]:
                 raise ValueError(
                     f"the chance of link {link} is above that of link {link - 1}: "
-                    "whoever is linked so often was linked less often before"
+                    "a pair with more links had fewer before"
                 )
 
     def ratio(self, threshold: Fraction, links: int, survival: Fraction) -> float:

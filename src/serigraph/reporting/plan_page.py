@@ -35,9 +35,9 @@ def _page(plan: SeriesPlan) -> Page:
 def _ratios(plan: SeriesPlan) -> Section:
     """The paper's figure of the ratio against the number of links."""
     return Section(
-        "What is asked for the j-th link",
-        lead="For its j-th link to a value a person needs a group with at least so many people for "
-        "each one who holds the value. Where a line ends, the budget is used up.",
+        "Members required per holder at the j-th exposure",
+        lead="For its j-th exposure to a value a person needs a group with at least this many "
+        "members per holder of the value. Where a line ends, the budget is used up.",
         charts=[
             line_chart(
                 "Ratio by link",
