@@ -107,6 +107,17 @@ def test_the_first_release_of_an_installation_says_that_it_compiles(
     assert said == ["compiling, once per installation"]
 
 
+def test_the_second_process_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    monkeypatch.setattr(compiling, "compile_ahead", lambda: other)
+    compiling.ready_kernels().result()
+    assert other.stdin is not None
+    other.stdin.close()
+    while other.returncode is None:  # set by the thread that waits
+        time.sleep(0.01)
+
+
 def test_what_the_processes_share_is_compiled_by_one_of_them(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
 

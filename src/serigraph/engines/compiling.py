@@ -47,13 +47,17 @@ def ready_kernels(progress: Progress = silently) -> Future[None]:
     ready: Future[None] = Future()
 
     def make_ready() -> None:
+        other = None
         try:
-            if compile_ahead() is None:
+            other = compile_ahead()
+            if other is None:
                 load_kernels()
         except BaseException as error:
             ready.set_exception(error)
         else:
             ready.set_result(None)
+        if other is not None:
+            other.wait()  # Python warns of a process that nobody waits for
 
     is_compiled = _is_compiled()
     # Whoever interrupts the program does not wait until everything is compiled.
