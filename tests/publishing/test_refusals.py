@@ -246,3 +246,42 @@ def test_a_full_disk(path: Path, hospital: Clinic, tmp_path: Path, limit: int) -
     assert digest_of_series(path) == before
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
     serigraph.publish(table, path)  # and with room again it works
+
+
+MISSPELT = 'values = ["rare-00", "rare-0l", "Rare-02"]'
+
+
+def test_a_misspelt_protected_value_stops_the_first_release(
+    hospital: Clinic, tmp_path: Path
+) -> None:
+    series = new_series(tmp_path / "clinic", policy_text(protected=MISSPELT))
+    message = refused(series.path, hospital.tables[0], PolicyError)
+    assert "nobody in the table holds 2 protected values" in message
+    assert "'Rare-02': the table has 'rare-02'" in message
+    assert 'unheld = "allow"' in message
+    assert str(series.path / "policy.toml") in message
+
+
+def test_so_does_a_class_with_a_member_that_nobody_holds(hospital: Clinic, tmp_path: Path) -> None:
+    classes = 'values = ["rare-00"]\n[protected.classes]\npox = ["rare-01", "smallpox"]'
+    series = new_series(tmp_path / "clinic", policy_text(protected=classes))
+    assert "'smallpox'" in refused(series.path, hospital.tables[0], PolicyError)
+
+
+def test_values_that_come_later_are_allowed_in_as_many_words(
+    hospital: Clinic, tmp_path: Path
+) -> None:
+    allowed = policy_text(protected=f'{MISSPELT}\nunheld = "allow"')
+    series = new_series(tmp_path / "clinic", allowed)
+    first = serigraph.publish(hospital.tables[0], series)
+    assert [each.name for each in first.value_list.unheld] == ["Rare-02", "rare-0l"]
+    # The key is about the first table only: it may go afterwards.
+    (series.path / "policy.toml").write_text(policy_text(protected=MISSPELT))
+    serigraph.publish(hospital.tables[1], series)
+
+
+def test_a_later_release_may_lack_a_value(hospital: Clinic, tmp_path: Path) -> None:
+    series = new_series(tmp_path / "clinic", policy_text(protected='values = ["rare-00"]'))
+    serigraph.publish(hospital.tables[0], series)
+    without = hospital.tables[1].filter(pl.col("diagnosis") != "rare-00")
+    assert serigraph.publish(without, series).value_list.unheld[0].name == "rare-00"

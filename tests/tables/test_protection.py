@@ -56,7 +56,7 @@ def test_a_file_lists_values(tmp_path: Path) -> None:
     prepared = prepare(clinic_table(), policy)
     assert names(prepared) == ["hiv"]
     assert prepared.protected_choice == ProtectedChoice("only", ("hiv", "mumps"))
-    assert "1 of 2 protected values held by nobody" in prepared.notes[0]
+    assert "1 protected value is held by nobody" in prepared.notes[0]
 
 
 def test_the_rarest_values_are_chosen_once_and_new_values_are_protected() -> None:
@@ -100,7 +100,7 @@ def test_a_class_that_nobody_holds_is_noted() -> None:
     section = '[protected.classes]\npox = ["smallpox"]\n'
     prepared = prepare(clinic_table(), clinic_policy(sections=section))
     assert "pox" not in names(prepared)
-    assert "1 class" in prepared.notes[0]
+    assert "1 protected value is held by nobody" in prepared.notes[0]
 
 
 def test_a_class_must_not_have_the_name_of_a_value() -> None:

@@ -87,6 +87,7 @@ def stages(names: Sequence[str]) -> Iterator[Progress]:
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
+        redirect_stdout=sys.stdout.isatty(),  # a pipe gets what is said while the bar is there
     ) as bar:
         task = bar.add_task(names[0], total=len(names))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from serigraph.cli.output import Json, print_json, say, stages
+from serigraph.cli.value_list import value_lines
 from serigraph.errors import InputRefused
 
 if TYPE_CHECKING:
@@ -115,6 +116,8 @@ def _tell(made: SeriesPlan) -> None:
         f"{made.releases_so_far} releases so far, {made.releases_ahead} ahead"
     )
     say(f"Return rate {rate.rate:.0%}, {source}")
+    for line in value_lines(made.value_list):
+        say(line)
     say(f"Rehearsed with {made.rehearsed_people:,} people: no group can be larger than that")
     for number, outlook in enumerate(made.outlooks, 1):
         say()

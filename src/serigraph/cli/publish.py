@@ -9,10 +9,11 @@ import typer
 
 from serigraph.cli.engine import EngineName, EngineOption, MasterOption, SettingOption, place
 from serigraph.cli.output import Json, plain, print_json, say, stages
+from serigraph.cli.value_list import value_lines
 from serigraph.records import WorstPair
 
 if TYPE_CHECKING:
-    from serigraph.publishing import Published
+    from serigraph.publishing import Published, Unpublished
 
 
 def command(
@@ -37,6 +38,7 @@ def command(
     """Publish a table as the next release of a series."""
     from serigraph.publishing import STAGES
     from serigraph.reporting import publish_with_report as publish
+    from serigraph.reporting import write_documents
 
     with stages(STAGES) as progress:
         release = publish(
@@ -48,6 +50,7 @@ def command(
             allow_suppression=allow_suppression,
             wait=wait,
             progress=progress,
+            documents=write_documents if as_json else _show_values_first,
             **place(engine, master, spark_setting),
         )
     if as_json:
@@ -61,11 +64,21 @@ def command(
                 "adversary": record.adversary,
                 "folder": release.folder,
                 "figures": plain(release.figures),
+                "values": plain(release.value_list),
                 "notes": release.notes,
             }
         )
     else:
         _tell(release)
+
+
+def _show_values_first(release: Unpublished) -> None:
+    """Show who holds what while nothing is committed yet; then write the documents."""
+    from serigraph.reporting import write_documents
+
+    for line in value_lines(release.value_list):
+        say(line)
+    write_documents(release)
 
 
 def _tell(release: Published) -> None:

@@ -23,6 +23,7 @@ from serigraph.population import History, Population, Standing, standing
 from serigraph.privacy.strategies import OptimalSchedule
 from serigraph.short_repr import ShortRepr
 from serigraph.tables import ProtectedChoice, prepare, read_table
+from serigraph.tables.value_list import ValueList
 
 STAGES = ("reading", "recalling", "rehearsing")
 _RATIOS = 20  # at least so many links are shown
@@ -39,6 +40,7 @@ class SeriesPlan(ShortRepr):
     return_rate: ReturnRate
     rehearsed_people: int
     values: tuple[ValueFit, ...]  # under the policy, the commonest first
+    value_list: ValueList  # the policy's values beside those of the table
     outlooks: tuple[Outlook, ...]  # the policy's own first
     recommendation: Recommendation
 
@@ -84,7 +86,8 @@ def plan(
     rows = read_table(table, reading)
     everybody = None if registry is None else read_table(registry, policy.reading.for_registry())
     choice = ProtectedChoice.from_json(past[-1].protected_json) if past else None
-    population = prepare(rows, policy, everybody, choice).population
+    prepared = prepare(rows, policy, everybody, choice)
+    population = prepared.population
     is_presence_known = policy.guarantee.adversary == "presence known"
     people = int(population.present.sum()) if is_presence_known else population.size
     progress("recalling")
@@ -147,6 +150,7 @@ def plan(
         return_rate=rate,
         rehearsed_people=sample.size,
         values=fits(population, compared[0], people),
+        value_list=prepared.value_list,
         outlooks=tuple(outlooks),
         recommendation=recommend(outlooks, str(policy.threshold), releases, people),
     )

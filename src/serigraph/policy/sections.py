@@ -85,6 +85,7 @@ class Protected(Section):
         default_factory=dict
     )
     thresholds: dict[Value, Threshold] = Field(default_factory=dict)
+    unheld: Literal["error", "allow"] = "error"  # values that nobody in the first table holds
 
     @classmethod
     def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:

@@ -38,10 +38,12 @@ from serigraph.publishing.terms import (
     known_choice,
     plan_of,
     policy_in_force,
+    policy_path,
     summary_of,
 )
 from serigraph.publishing.unpublished import Documents, Measure, UnpublishedElsewhere
 from serigraph.publishing.worst_pairs import closest_pairs
+from serigraph.tables.value_list import check_held
 
 _PATIENCE = 90.0  # seconds for the executors of somebody else's session to answer
 
@@ -110,6 +112,8 @@ def publish_on_spark(
         people = everybody(
             frames, policy, setting.ledger, writer.releases, known_choice(writer.releases), kept
         )
+        if not writer.releases:
+            check_held(people.value_list, policy, str(policy_path(opened)))
         digests: list[str] = []
 
         def ensure_new(digest: str) -> None:
@@ -144,6 +148,7 @@ def publish_on_spark(
                     policy=policy,
                     strategy=strategy,
                     summary=summary,
+                    value_list=people.value_list,
                     measured=tuple(piece.measured for piece in made.pieces),
                 )
             )
@@ -156,6 +161,7 @@ def publish_on_spark(
         folder,
         TablesOnDisk(folder),
         (*people.notes, *advice(made.widths, policy)),
+        people.value_list,
     )
 
 

@@ -24,6 +24,7 @@ from serigraph.publishing.terms import (
     known_choice,
     plan_of,
     policy_in_force,
+    policy_path,
     summary_of,
 )
 from serigraph.publishing.unpublished import (
@@ -36,6 +37,7 @@ from serigraph.publishing.unpublished import (
 from serigraph.publishing.worst_pairs import closest_pairs
 from serigraph.randomness import Randomness, SystemRandomness
 from serigraph.tables import prepare, read_table
+from serigraph.tables.value_list import check_held
 from serigraph.threads import awaited
 
 
@@ -104,6 +106,8 @@ def publish(
         )
         progress("preparing")
         prepared = prepare(rows, policy, everybody, known_choice(writer.releases), progress)
+        if not writer.releases:
+            check_held(prepared.value_list, policy, str(policy_path(opened)))
         awaited(kernels)
         del rows, everybody  # a large part of the memory
         population = prepared.population
@@ -142,6 +146,7 @@ def publish(
                     history=history,
                     history_ids=population.ids,
                     summary=summary,
+                    value_list=prepared.value_list,
                 )
             )
         del history  # likewise
@@ -157,4 +162,5 @@ def publish(
         opened.path / "releases" / record.label,
         TablesInMemory(made.tables),
         (*prepared.notes, *advice(made.widths, policy)),
+        prepared.value_list,
     )

@@ -13,6 +13,7 @@ from serigraph.ledger import ReleaseRecord
 from serigraph.publishing.worst_pairs import pair_of
 from serigraph.recoding import as_text
 from serigraph.short_repr import ShortRepr
+from serigraph.tables.value_list import ValueList
 
 STAGES = (
     "reading",
@@ -35,6 +36,7 @@ class Published(ShortRepr):
     folder: Path
     tables: Mapping[str, pl.DataFrame]
     notes: tuple[str, ...]
+    value_list: ValueList  # the policy's values beside those of the table
 
     @property
     def figures(self) -> dict[str, Any]:

@@ -24,9 +24,14 @@ from serigraph.tables import ProtectedChoice
 _TOO_MUCH = 0.5  # of the quasi-identifiers' precision
 
 
+def policy_path(series: Series) -> Path:
+    """Where the policy of a series is written."""
+    return series.path / "policy.toml"
+
+
 def policy_in_force(series: Series, releases: tuple[ReleaseRecord, ...]) -> Policy:
     """The policy as the file has it, if that is what the series was begun with."""
-    path = series.path / "policy.toml"
+    path = policy_path(series)
     policy = read_policy(path)
     if releases:
         check_unchanged(releases[-1].policy, policy, path.read_text(encoding="utf-8"), str(path))

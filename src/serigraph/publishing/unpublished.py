@@ -16,6 +16,7 @@ from serigraph.policy import Policy
 from serigraph.population import History
 from serigraph.privacy.strategies import Strategy
 from serigraph.publishing.worst_pairs import ClosestPairs
+from serigraph.tables.value_list import ValueList
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Unpublished:
     policy: Policy
     strategy: Strategy
     summary: Mapping[str, object]
+    value_list: ValueList  # the policy's values beside those of the table
 
     @property
     def number(self) -> int:

@@ -35,6 +35,7 @@ from serigraph.tables.protection import (
 )
 from serigraph.tables.rows import counted, rows_where
 from serigraph.tables.taxonomies import covering, read_taxonomy
+from serigraph.tables.value_list import ValueList, list_values
 from serigraph.tables.values import read_values, value_sets
 from serigraph.threads import side_by_side, slices
 
@@ -47,6 +48,7 @@ class Prepared:
 
     population: Population
     protected_choice: ProtectedChoice  # for the ledger: later releases are prepared with it
+    value_list: ValueList  # the policy's values beside those of the table
     differing_from_registry: int  # people whose quasi-identifiers differ from the registry's
     notes: tuple[str, ...]
 
@@ -114,7 +116,7 @@ def prepare(
 
         # Not in the main thread, which may be interrupted while another one loads kernels.
         summed = beside.submit(total)
-        choice, held = holding.result()
+        choice, held, value_list = holding.result()
         digest = digest_of(policy.quasi_identifiers, people.height, summed.result())
     present = np.zeros(size, dtype=np.bool_)
     present[place] = True
@@ -130,9 +132,7 @@ def prepare(
         digest=digest,
         outside_registry=everybody.outside,
     )
-    held_now = frozenset(value.name for value in population.protected)
-    notes = notes_on(policy, choice, held_now)
-    return Prepared(population, choice, everybody.differing, notes)
+    return Prepared(population, choice, value_list, everybody.differing, notes_on(value_list))
 
 
 def _valued(read: _Read, people: pl.DataFrame) -> tuple[pl.Series, CodedValues]:
@@ -147,13 +147,15 @@ def _holding(
     everybody: _Everybody,
     policy: Policy,
     known_protected: ProtectedChoice | None,
-) -> tuple[ProtectedChoice, Holdings]:
-    """What is protected, and who of everybody holds it."""
+) -> tuple[ProtectedChoice, Holdings, ValueList]:
+    """What is protected, who of everybody holds it, and how many hold each value."""
     _, values = valued.result()
     size, place = len(everybody.ids), everybody.place
-    choice = known_protected or choose(policy, holders_of(values))
+    holders = holders_of(values)
+    choice = known_protected or choose(policy, holders)
     placed = values if size == len(place) else replace(values, person=place[values.person])
-    return choice, holdings(policy, choice, placed, size)
+    listed = list_values(policy, holders, choice)
+    return choice, holdings(policy, choice, placed, size), listed
 
 
 def _read(frames: dict[str, pl.DataFrame], policy: Policy) -> _Read:
@@ -346,21 +348,15 @@ def _order(ids: pl.Series) -> pl.Series:
     return ids.arg_sort()
 
 
-def notes_on(policy: Policy, choice: ProtectedChoice, held: frozenset[str]) -> tuple[str, ...]:
-    """What the publisher should know of the protected values, given those that somebody holds."""
+def notes_on(values: ValueList) -> tuple[str, ...]:
+    """What the publisher should know of the protected values."""
     notes = []
-    if choice.rule == "only":
-        unheld = [value for value in choice.values if value not in held]
-        if unheld:
-            notes.append(
-                f"{len(unheld)} of {counted(len(choice.values), 'protected value')} held by nobody "
-                "in this table; a misspelt value is not protected"
-            )
-    empty = [name for name in policy.protected.classes if name not in held]
-    if empty:
+    if values.unheld:
+        number = len(values.unheld)
         notes.append(
-            f"nobody in this table holds a value of {counted(len(empty), 'class', 'classes')}"
+            f"{counted(number, 'protected value')} {'is' if number == 1 else 'are'} held by nobody "
+            "in this table; a misspelt value is not protected"
         )
-    if not held:
+    if not values.is_any_protected_held:
         notes.append("no protected value is held by anybody in this table")
     return tuple(notes)

@@ -26,6 +26,7 @@ from serigraph.tables.people import column_name
 from serigraph.tables.preparing import classes_named_as_values, notes_on, refusal_of
 from serigraph.tables.protection import Protection, choose, protection_of
 from serigraph.tables.rows import counted
+from serigraph.tables.value_list import ValueList, list_values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -46,6 +47,7 @@ class Everybody:
     domains: tuple[Domain, ...]
     protection: Protection
     choice: ProtectedChoice
+    value_list: ValueList  # the policy's values beside those of the table
     people: int
     present: int
     outside_registry: int
@@ -79,7 +81,7 @@ def everybody(
     check_id_type(ids, releases)
     choice = known_protected or choose(policy, held)
     protection = protection_of(policy, choice, held["value"].sort())
-    names = frozenset(value.name for value in protection.protected)
+    value_list = list_values(policy, held, choice)
     return Everybody(
         frame=_plain(merged, ids_are_integers),
         merged=merged,
@@ -87,11 +89,12 @@ def everybody(
         domains=understood.domains,
         protection=protection,
         choice=choice,
+        value_list=value_list,
         people=facts["people"],
         present=facts["present"],
         outside_registry=facts["present"] - facts["both"] if REGISTRY in frames else 0,
         differing_from_registry=facts["differing"],
-        notes=notes_on(policy, choice, names),
+        notes=notes_on(value_list),
     )
 
 

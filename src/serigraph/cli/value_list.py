@@ -1,0 +1,58 @@
+"""The policy's list beside the values of the table, as lines for a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from serigraph.tables.value_list import ListedValue, ValueList
+
+_SHOWN = 12
+_WIDTH = 96
+_LONGEST = 40
+_NO_BREAK = "\u00a0"
+
+
+def value_lines(values: ValueList) -> list[str]:
+    """Who holds what: protected, in classes, not protected; the commonest values of each."""
+    lines = ["Values, and how many people of the table hold each:"]
+    for title, listed in _parts(values):
+        lines += textwrap.wrap(
+            f"{title}: {_enumerated(listed)}",
+            _WIDTH,
+            initial_indent="  ",
+            subsequent_indent="    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return [line.replace(_NO_BREAK, " ") for line in lines]
+
+
+def _parts(values: ValueList) -> Iterator[tuple[str, Sequence[ListedValue]]]:
+    held = [each for each in values.protected if each.people]
+    if held:
+        yield "protected", held
+    for name, members in values.classes.items():
+        yield f"protected as class {_plain(name)}", members
+    if values.unheld:
+        yield "protected but held by nobody", values.unheld
+    if values.unprotected:
+        yield "not protected", values.unprotected
+
+
+def _enumerated(listed: Sequence[ListedValue]) -> str:
+    shown = ", ".join(map(_told, listed[:_SHOWN]))
+    return shown + (f" and {len(listed) - _SHOWN:,} more" if len(listed) > _SHOWN else "")
+
+
+def _told(value: ListedValue) -> str:
+    meant = f"; {_plain(value.nearest)}?" if value.nearest else ""
+    return f"{_plain(value.name)} ({value.people:,}{meant})".replace(" ", _NO_BREAK)
+
+
+def _plain(text: str) -> str:
+    """One line without anything that a terminal would obey."""
+    shown = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"

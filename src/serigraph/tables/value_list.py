@@ -1,0 +1,145 @@
+"""The values that a policy names, beside those of a table, with the people who hold each."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from serigraph.errors import PolicyError
+from serigraph.policy import Policy
+from serigraph.tables.protection import ProtectedChoice, choose
+from serigraph.tables.rows import counted
+
+_NAMED = 20
+_ALIKE = 0.8  # of the letters; clamydia and chlamydia share 0.94
+
+
+@dataclass(frozen=True, slots=True)
+class ListedValue:
+    """A value, how many people of the table hold it, and which value is nearest if nobody does."""
+
+    name: str
+    people: int
+    nearest: str = ""
+
+
+@dataclass(frozen=True)
+class ValueList:
+    """What the policy's list comes to in a table; the commonest values first, then by name."""
+
+    protected: tuple[ListedValue, ...]  # each by itself
+    classes: Mapping[str, tuple[ListedValue, ...]]  # the members of each, protected as one
+    unprotected: tuple[ListedValue, ...]  # neither by itself nor in a class
+
+    @property
+    def _all_protected(self) -> Iterator[ListedValue]:
+        yield from self.protected
+        for members in self.classes.values():
+            yield from members
+
+    @property
+    def is_any_protected_held(self) -> bool:
+        return any(each.people for each in self._all_protected)
+
+    @property
+    def unheld(self) -> tuple[ListedValue, ...]:
+        """What is protected, by itself or in a class, and held by nobody; by name."""
+        found = {each.name: each for each in self._all_protected if not each.people}
+        return tuple(found[name] for name in sorted(found))
+
+
+def list_values(
+    policy: Policy, holders: pl.DataFrame, choice: ProtectedChoice | None = None
+) -> ValueList:
+    """The policy's list beside the values of a table, which ``holders_of`` has counted.
+
+    ``choice`` is that of the first release; without one the policy's rule is applied to the table.
+    """
+    choice = choice or choose(policy, holders)
+    people = dict(zip(holders["value"].to_list(), holders["people"].to_list(), strict=True))
+    classes = policy.protected.classes
+    in_classes = {member for members in classes.values() for member in members}
+    named = _named_by_itself(policy, choice)
+    covered = {name for name in named.union(people) if choice.covers(name)}
+
+    def listed(names: Iterable[str], known: Iterable[str]) -> tuple[ListedValue, ...]:
+        # What the list has already is not what a misspelt name of it stands for.
+        suggest = _Suggestions(people.keys() - set(known))
+        found = (
+            ListedValue(name, people.get(name, 0), "" if name in people else suggest(name))
+            for name in sorted(set(names))
+        )
+        return tuple(sorted(found, key=lambda each: (-each.people, each.name)))
+
+    return ValueList(
+        protected=listed(covered, named),
+        classes={name: listed(members, members) for name, members in classes.items()},
+        unprotected=listed(named.union(people) - covered - in_classes, named),
+    )
+
+
+def check_held(values: ValueList, policy: Policy, where: str) -> None:
+    """Refuse a policy that protects what nobody in the table holds: a misspelt value would be
+    published without protection, and for good.
+
+    The values that are suggested are spelt nearly like a name in the policy, so that they say no
+    more of anybody than the policy does.
+    """
+    unheld = values.unheld
+    if not unheld or policy.protected.unheld == "allow":
+        return
+    problems = [
+        f"{each.name!r}" + (f": the table has {each.nearest!r}" if each.nearest else "")
+        for each in unheld[:_NAMED]
+    ]
+    if len(unheld) > _NAMED:
+        problems.append(f"and {len(unheld) - _NAMED:,} more")
+    raise PolicyError(
+        f"nobody in the table holds {counted(len(unheld), 'protected value')}",
+        where=where,
+        remedy='correct the spelling, or write unheld = "allow" in [protected] for values that '
+        "may come later",
+        problems=problems,
+    )
+
+
+def _named_by_itself(policy: Policy, choice: ProtectedChoice) -> set[str]:
+    """The values that the policy spells out, apart from members of classes."""
+    own = {name for name in policy.protected.thresholds if name not in policy.protected.classes}
+    return own if policy.protected.rarest is not None else own.union(choice.values)
+
+
+class _Suggestions:
+    """Finds among values of a table the one that is spelt nearly like a name."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        self._values = values
+        self._left = _NAMED  # comparing letters takes long where there are many values
+
+    @cached_property
+    def _by_spelling(self) -> dict[str, str]:
+        return {_spelling(value): value for value in sorted(self._values)}
+
+    def __call__(self, name: str) -> str:
+        spelling = _spelling(name)
+        if spelling in self._by_spelling:
+            return self._by_spelling[spelling]
+        if not self._left:
+            return ""
+        self._left -= 1
+        # Codes that differ in a digit are different codes, however alike they look.
+        same_digits = [each for each in self._by_spelling if _digits(each) == _digits(spelling)]
+        near = difflib.get_close_matches(spelling, same_digits, 1, _ALIKE)
+        return self._by_spelling[near[0]] if near else ""
+
+
+def _spelling(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _digits(text: str) -> str:
+    return "".join(letter for letter in text if letter.isdigit())
