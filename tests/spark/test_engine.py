@@ -22,7 +22,7 @@ import serigraph
 from publishing import oracle
 from publishing.checking import Meaning, check_series, exported, single_values
 from publishing.clinic import COLUMNS, COMMON, RARE, Clinic, clinic, new_series, policy_text
-from serigraph.errors import AlreadyPublished, Infeasible, TableError
+from serigraph.errors import AlreadyPublished, Infeasible, PolicyError, TableError
 from serigraph.ledger import Series
 from serigraph.publishing import Published
 from spark.standalone import descendants
@@ -359,6 +359,23 @@ def test_what_was_published_or_is_wrong_is_refused_alike(
     ]
     assert len(series.releases()) == 1
     assert not any((series.path / "staging").iterdir())
+
+
+@THIS_MACHINE
+def test_policies_that_would_give_people_away_are_refused_alike(
+    spark: SparkSession, hospital: Clinic, tmp_path: Path
+) -> None:
+    table = hospital.tables[0].head(900)
+    misspelt = policy_text(protected='values = ["rare-00", "RARE-01", "mumps"]')
+    series = new_series(tmp_path / "clinic", misspelt)
+    said = {}
+    for name, publish in {"local": serigraph.publish, "spark": on_spark}.items():
+        with pytest.raises(PolicyError) as refused:
+            publish(table, series, label="first")
+        said[name] = str(refused.value)
+    assert said["spark"] == said["local"]
+    assert "'RARE-01': the table has 'rare-01'" in said["local"]
+    assert series.releases() == ()
 
 
 @THOROUGH
