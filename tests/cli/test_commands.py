@@ -114,7 +114,16 @@ def test_publishing_and_looking_at_it(files: Path, hospital: Clinic) -> None:
     }
     second = run("publish", files / "2024H2.csv", *options, "--label", "second")
     assert second.code == 0
-    assert second.out.startswith("Release 2, second: 200 people published\n")
+    before, _, after = second.out.partition("Release 2, second: 200 people published\n")
+    assert before.startswith("Values, and how many people of the table hold each:\n  protected: ")
+    assert "\n  not protected: " in before
+    assert "rare-00 (" in before
+    assert after.startswith("  ")
+    shown = first.json["values"]
+    rows = hospital.tables[0]["diagnosis"].value_counts().rows()
+    assert {each["name"]: each["people"] for each in shown["protected"] + shown["unprotected"]} == (
+        dict(rows)
+    )
     assert "guarantee held: largest probability 0." in second.out
 
     status = run("status", series, "--json").json

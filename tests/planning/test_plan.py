@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -204,6 +205,8 @@ def test_the_command(series: Series, tmp_path: Path) -> None:
     told = run("--out", page, "--l", "2", "--l", "1/11", "--alpha", "1.5", "--k", "4")
     assert told.returncode == 0, told.stderr
     assert "Recommended:" in told.stdout
+    assert re.search(r"^  protected: chlamydia \(\d+\), ", told.stdout, re.MULTILINE)
+    assert re.search(r"^  not protected: flu \(\d+\), ", told.stdout, re.MULTILINE)
     assert "geometric with factor 3/2, re-planned, threshold 1/11" in told.stdout
     assert "secret" not in told.stdout + page.read_text()
     found = json.loads(run("--json").stdout)
