@@ -178,7 +178,7 @@ def compile_first() -> None:
     kernels.write_groups(order, order, cells, group[:1], slot, group)
     _compose(two)
     _survey()
-    kernels.cut_down(f, s, order, cells, True, False, 0, 1)
+    kernels.cut_down(f, s, order, cells, True, 1)
 
 
 def compile_last() -> None:
@@ -208,7 +208,7 @@ def _list_cuts(two: _Two) -> None:
     arguments = (f, s, order, *[int64] * 4)
     board_of.compile(arguments)
     board = board_of.overloads[arguments].signature.return_type
-    list_cuts.compile((f, board, box, *[int64] * 5, *[boolean] * 4))
+    list_cuts.compile((f, board, box, *[int64] * 5, *[boolean] * 3))
 
 
 def _compose(two: _Two) -> None:

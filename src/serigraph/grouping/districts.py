@@ -47,7 +47,7 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     sample = narrowed(sample)
     sampled = np.arange(cell[0, kernels.END], dtype=np.uint32)
     s = scratch(len(f.base))
-    tree = kernels.cut_down(sample, s, sampled, cell, simple, False, 0, SAMPLED)
+    tree = kernels.cut_down(sample, s, sampled, cell, simple, SAMPLED)
     leaf = leaves(f.codes, tree)
     parts = slices(people)
     counts = side_by_side(lambda part: _counted(leaf[part], len(tree)), parts)

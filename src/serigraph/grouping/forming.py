@@ -8,10 +8,9 @@ the width of their boxes and by counts of values; who in a cell holds what plays
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import fsum
 from typing import Literal
 
 import numpy as np
@@ -22,11 +21,10 @@ from serigraph.grouping.districts import PARTS, Districts, districts, in_threads
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import Demand, facts, narrowed, scratch
 from serigraph.population import Domain, History, Population, order_by
-from serigraph.progress import Progress, Report, first_half, second_half, silently
+from serigraph.progress import Progress, Report, silently
 from serigraph.threads import side_by_side, slices, threads
 
 Method = Literal["top-down", "bottom-up"]
-TRIED = 12  # cells that are cut in two ways, at the least, to tell which is better
 Box = tuple[Sequence[int], Sequence[int]]  # the lowest and the highest code of each column
 
 
@@ -64,8 +62,11 @@ def form_groups(
     whole = whole_cell(population.size, box or whole_box(population.domains))
     drawn = districts(f, whole, simple)
     progress("forming groups")
-    form = _interleaved if demand.interleave else _boxed
-    formed = form(drawn, method, simple, partial(progress, "forming groups"))
+    report = partial(progress, "forming groups")
+    if demand.interleave:
+        formed = _interleaved(drawn, simple, report)
+    else:
+        formed = _boxed(drawn, method, simple, report)
     return _numbered(formed, drawn, has_boxes=not demand.interleave)
 
 
@@ -114,13 +115,8 @@ def _boxed(drawn: Districts, method: Method, simple: bool, report: Report) -> _F
     """Groups that are boxes: each cell is one group."""
     f, order = drawn.facts, drawn.order
     cutting = _Cutting(f, order, simple)
-    if method == "top-down":
-        cells = in_threads(drawn.cells, len(f.base), cutting.coarsely, first_half(report))
-        is_open = cells[:, kernels.STATE] == kernels.UNKNOWN
-        opened = _narrowest(cutting, cells[is_open], cutting.finely, second_half(report))
-        cells = np.concatenate([cells[~is_open], opened])
-    else:
-        cells = _narrowest(cutting, drawn.cells, cutting.bottom_up, report)
+    cut = cutting.top_down if method == "top-down" else cutting.bottom_up
+    cells = in_threads(drawn.cells, len(f.base), cut, report)
     cells[:, kernels.GROUPS] = cells[:, kernels.STATE] != kernels.PLAIN
     has_failed = bool((cells[:, kernels.STATE] == kernels.FAILED).any())
     return _Formed(cells, order, np.zeros(len(order), dtype=np.uint32), has_failed)
@@ -128,81 +124,33 @@ def _boxed(drawn: Districts, method: Method, simple: bool, report: Report) -> _F
 
 @dataclass(frozen=True)
 class _Cutting:
-    """The ways to cut cells into groups that are boxes; they rearrange ``order`` as they go."""
+    """The ways to cut cells into groups that are boxes; they rearrange ``order`` as they go.
+
+    Each cell is cut once. To cut it in two ways and keep the narrower result would tell who holds a
+    value: the choice depends on that, and whoever knows the method can run it in every world.
+    """
 
     f: Facts
     order: NDArray[np.uint32]
     simple: bool
 
-    def coarsely(self, s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Cut cells until they are small enough to be cut in two ways; those are open then."""
-        until = kernels.TRIAL
-        return _leaves(kernels.cut_down(self.f, s, self.order, cells, self.simple, False, until, 0))
+    def top_down(self, s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Cut cells into groups."""
+        return _leaves(kernels.cut_down(self.f, s, self.order, cells, self.simple, 0))
 
-    def finely(self, s: Scratch, cells: NDArray[np.int64], squared: bool) -> NDArray[np.int64]:
-        """Cut cells into groups, by the widths of their sides or by the squares of these."""
-        return _leaves(kernels.cut_down(self.f, s, self.order, cells, self.simple, squared, 0, 0))
+    def bottom_up(self, s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Cut cells without looking at values, and merge what they fell into until it is valid."""
+        return np.concatenate([self._merged(s, cell.reshape(1, -1)) for cell in cells])
 
-    def bottom_up(self, s: Scratch, cells: NDArray[np.int64], squared: bool) -> NDArray[np.int64]:
-        """Cut one cell without looking at values, and merge what it fell into until it is valid."""
+    def _merged(self, s: Scratch, cell: NDArray[np.int64]) -> NDArray[np.int64]:
         f, size = self.f, _least_size(self.f)
-        tree = kernels.cut_down(f, s, self.order, cells, self.simple, squared, 0, size)
+        tree = kernels.cut_down(f, s, self.order, cell, self.simple, size)
         state = kernels.merge_siblings(f, s, self.order, tree)
         leaf = (tree[:, kernels.RIGHT] == 0) & (state == kernels.PLAIN)
         tree[:, kernels.STATE] = state
         kept = state >= 0
         # What was merged may be cut again where a cut was not thought of before values were seen.
-        return np.concatenate([tree[kept & leaf], self.completely(s, tree[kept & ~leaf])])
-
-    def completely(self, s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Cut cells into groups, each in the better way."""
-        cells = self.coarsely(s, cells)
-        is_open = cells[:, kernels.STATE] == kernels.UNKNOWN
-        cut = [self.in_both_ways(s, cell, self.finely)[0] for cell in cells[is_open]]
-        return np.concatenate([cells[~is_open], *cut])
-
-    def in_both_ways(
-        self, s: Scratch, cell: NDArray[np.int64], cut: _Cut
-    ) -> tuple[NDArray[np.int64], list[float]]:
-        """Cut a cell by widths and by squares, and keep the narrower result; both widths."""
-        here = slice(cell[kernels.BEGIN], cell[kernels.END])
-        before = self.order[here].copy()
-        linear = cut(s, cell.reshape(1, -1), False)
-        after = self.order[here].copy()
-        widths = [kernels.total_width(self.f, self.order, linear)]
-        self.order[here] = before
-        squared = cut(s, cell.reshape(1, -1), True)
-        widths.append(kernels.total_width(self.f, self.order, squared))
-        if widths[1] < widths[0]:
-            return squared, widths
-        self.order[here] = after
-        return linear, widths
-
-
-_Cut = Callable[[Scratch, NDArray[np.int64], bool], NDArray[np.int64]]
-
-
-def _narrowest(
-    cutting: _Cutting, cells: NDArray[np.int64], cut: _Cut, report: Report
-) -> NDArray[np.int64]:
-    """Cut cells in two ways, and keep the narrower result. Where there are many of them, some tell
-    in which way the others are cut."""
-    values = len(cutting.f.base)
-    is_tried = np.arange(len(cells)) % max(len(cells) // TRIED, 1) == 0
-    widths: list[list[float]] = []
-
-    def try_both(s: Scratch, part: NDArray[np.int64]) -> NDArray[np.int64]:
-        tried = [cutting.in_both_ways(s, cell, cut) for cell in part]
-        widths.extend(both for _, both in tried)
-        return np.concatenate([part[:0], *(narrower for narrower, _ in tried)])
-
-    def cut_others(s: Scratch, part: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.concatenate([part[:0], *(cut(s, cell.reshape(1, -1), squared) for cell in part)])
-
-    tried = in_threads(cells[is_tried], values, try_both)
-    linear, squared_widths = (fsum(way) for way in zip(*widths, strict=True)) if widths else (0, 0)
-    squared = squared_widths < linear
-    return np.concatenate([tried, in_threads(cells[~is_tried], values, cut_others, report)])
+        return np.concatenate([tree[kept & leaf], self.top_down(s, tree[kept & ~leaf])])
 
 
 def _leaves(tree: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -215,17 +163,16 @@ def _least_size(f: Facts) -> int:
     return max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
 
 
-def _interleaved(drawn: Districts, method: Method, simple: bool, report: Report) -> _Formed:
+def _interleaved(drawn: Districts, simple: bool, report: Report) -> _Formed:
     """Groups that interleave: each cell is dealt into as many groups as it bears."""
     f, order = drawn.facts, drawn.order
     slot = np.empty(len(order), dtype=np.uint32)
-    blind_size = _least_size(f) if method == "bottom-up" else 0
 
     def dealt(s: Scratch, drawn: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.concatenate([district(s, cell.reshape(1, -1)) for cell in drawn])
 
     def district(s: Scratch, cell: NDArray[np.int64]) -> NDArray[np.int64]:
-        cells = _leaves(kernels.cut_down(f, s, order, cell, simple, False, 0, blind_size))
+        cells = _leaves(kernels.cut_down(f, s, order, cell, simple, 0))
         return np.asarray(kernels.deal_cells(f, s, order, cells, simple, False, slot))
 
     s = scratch(len(f.base))
@@ -235,7 +182,7 @@ def _interleaved(drawn: Districts, method: Method, simple: bool, report: Report)
     failed = cells[cells[:, kernels.STATE] == kernels.FAILED]
     if len(failed):
         boxes = _Cutting(f._replace(interleave=False), order, simple=f.past.shape[1] == 0)
-        alone = boxes.completely(s, failed)
+        alone = boxes.top_down(s, failed)
         alone[:, kernels.GROUPS] = alone[:, kernels.STATE] != kernels.PLAIN
         for a, b in alone[:, :2].tolist():
             slot[a:b] = 0

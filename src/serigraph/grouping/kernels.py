@@ -31,10 +31,11 @@ LARGE = 512  # people of a larger cell are sampled to choose its cut
 SORTED_DIGITS = 10  # of a code, at once
 SORTED_AT_ONCE = 1 << SORTED_DIGITS
 SAMPLE = 40
-TRIAL = 8192  # people of a cell that is cut in two ways, at the most
+MIDDLING = 8192  # people of a cell whose cuts are weighed against each other, at the most
 TRIES = 16  # cuts, before a cell is left as it is
-TRIES_LARGE = 200  # cuts of a cell between LARGE and TRIAL
+TRIES_LARGE = 200  # cuts of a cell between LARGE and MIDDLING
 COMPETING = 8  # cuts of a large cell that both sides survive
+FEW = 4  # holders in a cell: up to here, cuts do not depend on where they are
 GROUPS_TO_DEAL = 8  # in a cell at the least, where more than the values' shares matters
 NEIGHBOURHOOD = 32  # groups that are merged and cut anew, bottom-up
 TOGETHER = 8  # people whose past is looked for at the same time
@@ -310,6 +311,33 @@ def group_size(f, s, touched):
     for t in range(touched):
         size = max(size, int(np.ceil(f.base[s.touched[t]] * (1.0 - SLACK))))
     return size
+
+
+@inner
+def holders_in(s, touched):
+    """How many holders a cell has, of all its values together."""
+    holders = 0
+    for t in range(touched):
+        holders += s.holders[s.touched[t]]
+    return holders
+
+
+@inner
+def room_for_all(f, s, touched, size, knows_needs):
+    """How many people a side of a cut needs so that it could hold every holder of the cell, in
+    groups of ``size`` where these interleave; by the targets of the cell's own people, if ``s``
+    has them."""
+    room = np.int64(size)
+    for t in range(touched):
+        value = s.touched[t]
+        if f.interleave:
+            cap = int(size * (1.0 + SLACK) / f.base[value])
+            room = max(room, (s.holders[value] + cap - 1) // cap * size)
+        else:
+            need = s.need[value] if knows_needs else f.base[value]
+            needed = np.ceil(min(s.holders[value] * need, 1e15) * (1.0 - SLACK))
+            room = max(room, np.int64(needed))
+    return room
 
 
 @inner
@@ -652,9 +680,9 @@ def find_those_apart(board, d, a, b):
 
 
 @inner
-def find_widths(board, d, blocks, most, squared):
+def find_widths(board, d, blocks, most):
     """Write the widths, summed over the columns, of both sides of the cuts between the blocks of
-    column d, for sides of up to ``most`` blocks. Squares make much of the widest column."""
+    column d, for sides of up to ``most`` blocks."""
     ranked = board.ranked[d]
     a, b = board.begin[0], board.begin[blocks]
     for k in range(most + 1):
@@ -678,12 +706,12 @@ def find_widths(board, d, blocks, most, squared):
             low = first if first < low else low
             high = last if last > high else high
             width = high - low if high - low < 1.0 else 1.0
-            board.width[0, k + 1] += width * width if squared else width
+            board.width[0, k + 1] += width
             first, last = board.block[0, blocks - 1 - k], board.block[1, blocks - 1 - k]
             low_right = first if first < low_right else low_right
             high_right = last if last > high_right else high_right
             width = high_right - low_right if high_right - low_right < 1.0 else 1.0
-            board.width[1, k + 1] += width * width if squared else width
+            board.width[1, k + 1] += width
 
 
 @inner
@@ -789,7 +817,7 @@ def boundary(f, d, left, right, shallowest):
 
 @shared
 @inner
-def list_cuts(f, board, box, a, b, weight, size, least, is_crowded, squared, is_blind, one_side):
+def list_cuts(f, board, box, a, b, weight, size, least, is_crowded, is_blind, one_side):
     """List the cuts of a cell with their scores, the lower the better; returns how many.
 
     A cut is a row: column, people on the left in the order of the column, last code on the left.
@@ -827,7 +855,7 @@ def list_cuts(f, board, box, a, b, weight, size, least, is_crowded, squared, is_
             last -= 1
         if first > last:
             continue
-        find_widths(board, d, blocks, max(last, blocks - first), squared)
+        find_widths(board, d, blocks, max(last, blocks - first))
         need_left, need_right = 0.0, 0.0
         weight_left = weight
         for k in range(blocks - 1, first - 1, -1):
@@ -890,15 +918,15 @@ def next_cut(board, found):
 
 
 @inner
-def choose_cut(f, s, board, box, a, b, n, size, state, is_crowded, simple, squared, is_blind):
+def choose_cut(f, s, board, box, a, b, n, size, least, state, is_crowded, simple, is_blind):
     """The cut of a cell, by its row in the board's list, or -1 if none will do.
 
     A cell that is not valid as it is may be cut so that one side becomes valid. Where people have
     a past, a cut that the counts allow is checked against every member's own.
     """
     is_failed = state == FAILED
-    least = f.minimum_size if is_failed else size
-    found = list_cuts(f, board, box, a, b, n, size, least, is_crowded, squared, is_blind, is_failed)
+    least = f.minimum_size if is_failed else least
+    found = list_cuts(f, board, box, a, b, n, size, least, is_crowded, is_blind, is_failed)
     if is_blind or simple or f.interleave or b - a > THOROUGH:
         return next_cut(board, found)
     start = np.int64(0)
@@ -1004,9 +1032,9 @@ def rank_of(f, person, column):
 
 
 @inner
-def weigh_cuts(f, s, order, a, b, cuts, weight, touched, size, is_blind, need):
+def weigh_cuts(f, s, order, a, b, cuts, weight, touched, least, is_blind, need):
     """Write for each of COMPETING cuts, rows of column and last code on the left, what the values
-    of both sides need together; infinity if a side has fewer than ``size`` people, or cannot be one
+    of both sides need together; infinity if a side has fewer than ``least`` people, or cannot be one
     group as far as the counts of values go. ``weight`` and the number of values ``touched`` are the
     cell's tally, which ``s`` has."""
     people = len(s.right) - 1
@@ -1035,25 +1063,25 @@ def weigh_cuts(f, s, order, a, b, cuts, weight, touched, size, is_blind, need):
             need_left = max(need_left, (s.holders[value] - holders) * f.base[value])
             need_right = max(need_right, holders * f.base[value])
         left = weight - right
-        is_valid = left >= size and right >= size
+        is_valid = left >= least and right >= least
         is_valid = is_valid and need_left <= left * (1.0 + SLACK)
         is_valid = is_valid and need_right <= right * (1.0 + SLACK)
         need[c] = need_left + need_right if is_valid else np.inf
 
 
 @making
-def cut_large(f, s, order, box, a, b, size, is_crowded, squared, is_blind, found_cut):
+def cut_large(f, s, order, box, a, b, size, least, is_crowded, is_blind, found_cut):
     """Cut a cell that is too large for a board of all of its people, by a sample of them.
 
     A sample sees how people are spread and not how far the farthest lie, which makes for better
-    cuts. Parts ``order`` and returns how many are on the left, 0 if no cut was found; writes column
+    cuts. Both sides have ``least`` people, of groups of ``size``. Parts ``order`` and returns how many are on the left, 0 if no cut was found; writes column
     and last code on the left to ``found_cut``.
     """
     start = np.int64(0)
     one = np.int64(1)
     yes = b > a
     target = np.empty(b - a, dtype=np.uint32)
-    competes = is_crowded and not f.interleave and b - a <= TRIAL
+    competes = is_crowded and not f.interleave and b - a <= MIDDLING
     together = 1 if f.interleave else COMPETING
     cuts = np.empty((COMPETING, 3), dtype=np.int64)  # column, last code on the left, row
     score, need = np.empty(COMPETING), np.zeros(COMPETING)
@@ -1062,26 +1090,26 @@ def cut_large(f, s, order, box, a, b, size, is_crowded, squared, is_blind, found
         weight, touched = tally(f, s, order, a, b)
     left = start
     # Where a few people show no cut, the only ones may be around a branch that few people have.
-    for m in (np.int64(SAMPLE), min(b - a, np.int64(TRIAL))):
+    for m in (np.int64(SAMPLE), min(b - a, np.int64(MIDDLING))):
         board = board_of(f, s, order, a, b, m, start)
-        found = list_cuts(f, board, box, start, m, m, one, one, not yes, squared, yes, not yes)
+        found = list_cuts(f, board, box, start, m, m, one, one, not yes, yes, not yes)
         best = np.int64(-1)
         lowest = np.inf
         valid = 0
-        for number in range(TRIES_LARGE if b - a <= TRIAL else TRIES):
+        for number in range(TRIES_LARGE if b - a <= MIDDLING else TRIES):
             k = number % together
             if k == 0:
                 for c in range(together):
                     take_cut(board, found, cuts, score, c)
                 if not f.interleave:
-                    weigh_cuts(f, s, order, a, b, cuts, weight, touched, size, is_blind, need)
+                    weigh_cuts(f, s, order, a, b, cuts, weight, touched, least, is_blind, need)
             if cuts[k, 2] < 0:
                 break
             if f.interleave:
                 left = part(f, order, a, b, cuts[k, 0], cuts[k, 1], target)
-                if b - a <= TRIAL:
+                if b - a <= MIDDLING:
                     left = round_down(f, target, left, cuts[k, 0], size)
-                is_valid = left >= size and b - a - left >= size
+                is_valid = left >= least and b - a - left >= least
                 if is_valid and not is_blind:
                     is_valid = has_counts(f, s, target, start, left)
                     is_valid = is_valid and has_counts(f, s, target, left, b - a)
@@ -1175,14 +1203,17 @@ def push_halves(f, stack, top, tree, row, middle, column, code):
 
 
 @kernel
-def cut_down(f, s, order, cells, simple, squared, until, blind_size):
+def cut_down(f, s, order, cells, simple, blind_size):
     """Cut cells top-down, at the cut that leaves the narrowest boxes and that both sides survive.
 
     Rearranges ``order`` in place and returns the trees of the cells in pre-order; what was not cut
-    further are the rows whose right half is row 0. No cell is cut that has at most ``until``
-    people. A cell that is not valid itself is cut all the same where one side becomes valid: with
-    histories that differ, the parts of an invalid group may be valid. With a ``blind_size`` values
-    play no part, and halves have at least so many people.
+    further are the rows whose right half is row 0. A cell that is not valid itself is cut all the
+    same where one side becomes valid: with histories that differ, the parts of an invalid group may
+    be valid. With a ``blind_size`` values play no part, and halves have at least that many people.
+
+    A cell with few holders is cut only where either side could hold all of them. Any member could
+    then hold what a group shows: with the same counts, the same cuts would have been made. A cell
+    with many holders is cut where its sides can stand, which tells a little about where they are.
     """
     is_blind = blind_size > 0
     stack = np.empty_like(cells)
@@ -1206,24 +1237,24 @@ def cut_down(f, s, order, cells, simple, squared, until, blind_size):
             tree[tree[row, RIGHT], RIGHT] = row
         tree[row, RIGHT] = 0
         a, b = tree[row, BEGIN], tree[row, END]
-        size = blind_size
+        size = least = blind_size
         n, touched = b - a, start
-        is_crowded = False
+        is_crowded, is_few = False, False
+        thorough = not simple and not f.interleave and b - a <= THOROUGH
+        state = VALID
         if not is_blind:
             n, touched = tally(f, s, order, a, b)
             size = group_size(f, s, touched)
+            is_few = holders_in(s, touched) <= FEW
             is_crowded = not f.interleave and size_needed(f, s, touched) > CROWDED * (b - a)
+            is_crowded = is_crowded and not is_few
+            if touched == 0 and f.minimum_size <= 1:
+                state = PLAIN
+            elif thorough:
+                is_valid = n >= f.minimum_size and find_needs(f, s, order, a, b, touched, n)
+                state = VALID if is_valid else FAILED
+            least = room_for_all(f, s, touched, size, thorough) if is_few else size
             clear(s, touched)
-        thorough = not simple and not f.interleave and b - a <= THOROUGH
-        state = VALID
-        if is_blind:
-            pass
-        elif touched == 0 and f.minimum_size <= 1:
-            state = PLAIN
-        elif b - a <= until:
-            state = UNKNOWN
-        elif thorough:
-            state = box_state(f, s, order, a, b)
         if not f.interleave and not is_blind:
             shrink(f, order, tree, row)
         is_final = state <= PLAIN or (is_blind and b - a < 2 * size)
@@ -1234,15 +1265,16 @@ def cut_down(f, s, order, cells, simple, squared, until, blind_size):
             pass
         elif b - a > LARGE:
             middle = cut_large(
-                f, s, order, tree[row], a, b, size, is_crowded, squared, is_blind, found_cut
+                f, s, order, tree[row], a, b, size, least, is_crowded, is_blind, found_cut
             )
         else:
             if b > board_end or a < board_begin:
                 board_begin, board_end = a, b
                 board = board_of(f, s, order, a, b, b - a, touched)
             x, y = a - board_begin, b - board_begin
+            plainly = is_blind or (is_few and state == VALID)
             best = choose_cut(
-                f, s, board, tree[row], x, y, n, size, state, is_crowded, simple, squared, is_blind
+                f, s, board, tree[row], x, y, n, size, least, state, is_crowded, simple, plainly
             )
             if best >= 0:
                 apply_cut(board, x, y, best, order, a)
@@ -1259,25 +1291,6 @@ def cut_down(f, s, order, cells, simple, squared, until, blind_size):
         tree[row, STATE] = state
         row += 1
     return tree[:row]
-
-
-@kernel
-def total_width(f, order, cells):
-    """Width of the groups, summed over people and columns; where records stay as they are, none."""
-    total = 0.0
-    for i in range(len(cells)):
-        if cells[i, STATE] == PLAIN:
-            continue
-        a, b = cells[i, BEGIN], cells[i, END]
-        for e in range(f.codes.shape[0]):
-            low = np.inf
-            high = -np.inf
-            for k in range(a, b):
-                where = f.position[f.offset[e] + f.codes[e, order[k]]]
-                low = min(low, where)
-                high = max(high, where)
-            total += (b - a) * min(high - low, 1.0)
-    return total
 
 
 @kernel

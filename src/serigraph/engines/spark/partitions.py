@@ -84,7 +84,7 @@ def grow(
     f = narrowed(_blind_facts(domains, sample, randomness))
     if people == 0 or leaves <= 1:
         return Tree(cell, columns)
-    tree = kernels.cut_down(f, scratch(0), order, cell, True, False, 0, size)
+    tree = kernels.cut_down(f, scratch(0), order, cell, True, size)
     return Tree(np.asarray(tree), columns)
 
 
