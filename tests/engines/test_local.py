@@ -130,18 +130,21 @@ def test_whatever_is_made_is_within_the_guarantee(
         assert kept <= person.values
         assert "d" in kept or "d" not in person.values or not kept
         lost += len(person.values - kept)
-    assert release.suppressed_values == lost
+    names = {value.name for value in release.population.protected if not value.stands_for}
+    assert sum(gap.missing for gap in proof.gaps if gap.value in names) == lost
     assert release.figures()["present"] == sum(person.present for person in shown)
 
 
-def test_a_plan_without_suppression_says_what_it_would_take() -> None:
+def test_a_plan_without_suppression_is_refused_where_it_would_be_needed() -> None:
     people = [Person((i % WIDTHS[0], 0), True, frozenset("a" if i < 9 else "d")) for i in range(20)]
-    plan = replace(PLAN, allows_suppression=False)
-    with pytest.raises(Infeasible) as refused:
-        made(people, [], plan)
+    people += [Person((i % WIDTHS[0], 0), False, frozenset()) for i in range(10)]
+    with pytest.raises(Infeasible, match="--allow-suppression"):
+        made(people, [], replace(PLAN, allows_suppression=False))
     release = made(people, [], PLAN)
-    assert release.suppressed == {"a": 5, "k": 5}
-    assert f"allow {release.suppressed_values} suppressions" in refused.value.remedy
+    missing = {gap.value: gap.missing for gap in release.proof.gaps}
+    assert missing.keys() == {"a", "k"}
+    assert len({*missing.values()}) == 1
+    assert all(gap.risk == Fraction(gap.missing, 10 + gap.missing) for gap in release.proof.gaps)
 
 
 def test_a_floor_that_cannot_be_kept_is_refused() -> None:

@@ -13,6 +13,7 @@ from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, MEMBERS, VALUES, read_part, read_people
 from serigraph.privacy.thresholds import parse_threshold
+from serigraph.tables import ProtectedChoice
 
 
 def evidence_of(series: Series, releases: Sequence[ReleaseRecord]) -> Evidence:
@@ -81,9 +82,13 @@ def _names(parts: Sequence[pl.DataFrame]) -> pl.Series:
 
 
 def thresholds_of(releases: Sequence[ReleaseRecord], names: Sequence[str]) -> tuple[Fraction, ...]:
-    """The threshold of each value, as the chained catalog has it, not the policy file."""
+    """What the groups of all releases may spend of the threshold of each value, as the chained
+    catalog has it, not the policy file."""
     if not releases:
         return ()
-    policy = releases[-1].policy
-    own = policy["protected"]["thresholds"]
-    return tuple(parse_threshold(own.get(name, releases[-1].threshold)) for name in names)
+    own = releases[-1].policy["protected"]["thresholds"]
+    choice = ProtectedChoice.from_json(releases[-1].protected_json)
+    return tuple(
+        choice.threshold_left(name, parse_threshold(own.get(name, releases[-1].threshold)))
+        for name in names
+    )

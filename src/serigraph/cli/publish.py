@@ -100,10 +100,7 @@ def _tell(release: Published) -> None:
     else:
         say(f"  quasi-identifiers lost {width} of their precision")
     if figures["suppressed_values"]:
-        say(
-            f"  suppressed: {figures['suppressed_values']:,} values; "
-            f"{figures['people_left_out']:,} people left out"
-        )
+        say(f"  {figures['suppressed_values']:,} holders of protected values left out")
     _tell_how_close(release)
     for note in release.notes:
         say(f"  note: {note}")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,16 +11,6 @@ from numpy.typing import NDArray
 from serigraph.engines.plan import Plan
 from serigraph.errors import Infeasible
 from serigraph.population import Population, ProtectedValue
-from serigraph.randomness import Randomness, shuffled
-
-
-@dataclass(frozen=True)
-class Losses:
-    """What suppression took out of a release."""
-
-    values: int  # of people, that are in the table and not in the release
-    people: int  # who have no record for that
-    holders: dict[str, int]  # protected value -> people who are not published as its holders
 
 
 @dataclass(frozen=True)
@@ -45,82 +34,34 @@ class Counts:
         )
 
 
-def overfull(
-    population: Population, base: NDArray[np.float64], people: int, randomness: Randomness
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Pairs (person, value) to give up where more people hold a value than any grouping of
-    ``people`` bears. Who of the holders loses the value is chosen at random.
-
-    Classes come first and one at a time, since giving one up takes values and other classes
-    along: ask again until nothing is left to give up.
-    """
-    holders = np.bincount(population.held, minlength=len(base))
-    excesses = excess_holders(population.protected, holders, base, people)
-    if not excesses:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
-    person = np.repeat(np.arange(population.size), np.diff(population.held_start))
-    persons: list[NDArray[np.int64]] = []
-    values: list[NDArray[np.int32]] = []
-    for value, excess in excesses.items():
-        holding = person[population.held == value]
-        chosen = holding[shuffled(len(holding), randomness)[:excess]]
-        persons.append(chosen)
-        values.append(np.full(len(chosen), value, dtype=np.int32))
-    return np.concatenate(persons), np.concatenate(values)
-
-
-def excess_holders(
-    protected: Sequence[ProtectedValue],
-    holders: NDArray[np.int64],
-    base: NDArray[np.float64],
-    people: int,
-) -> dict[int, int]:
-    """The values that more people hold than any grouping of ``people`` bears, and how many more;
-    the first class alone, if there is one among them."""
-    found = np.flatnonzero(holders * base > people * (1 + 1e-12)).tolist()
-    classes = [value for value in found if protected[value].stands_for]
-    return {
-        value: int(np.ceil(holders[value] - people / base[value] - 1e-9))
-        for value in classes[:1] or found
-    }
-
-
-def named(population: Population, value: NDArray[np.int32]) -> Counter[str]:
-    """How often each protected value is among the pairs."""
-    return Counter(population.protected[v].name for v in value.tolist())
-
-
-def losses(before: Counts, after: Counts) -> Losses:
-    """What is no longer published after suppression; people keep no trace of it themselves."""
+def missing_holders(before: Counts, after: Counts) -> dict[str, int]:
+    """By protected value, how many holders are not published as such after suppression."""
     fewer = before.holders - after.holders
-    return Losses(
-        values=before.values - after.values,
-        people=before.present - after.present,
-        holders={
-            value.name: number
-            for value, number in zip(before.protected, fewer.tolist(), strict=True)
-            if number
-        },
-    )
+    return {
+        value.name: number
+        for value, number in zip(before.protected, fewer.tolist(), strict=True)
+        if number
+    }
 
 
 def refusal(
     before: Counts,
     base: NDArray[np.float64],
-    suppressed: Mapping[str, int],
-    lost: Losses,
+    missing: Mapping[str, int],
     plan: Plan,
     releases: int,
+    hopeless: str = "",
 ) -> Infeasible:
     """The error for a release that cannot be made without suppression, ``releases`` being out.
 
-    ``suppressed`` counts the pairs that do not fit, by the value or class that is the reason.
+    ``missing`` has the values that suppression would leave out, or did before it turned out to be
+    ``hopeless``, for that reason.
     """
     holders, people = before.holders, before.people
     problems = []
     is_beyond_any_strategy = False
     for number, value in enumerate(before.protected):
-        if value.name not in suppressed:
+        if value.name not in missing:
             continue
         is_beyond_any_strategy |= int(holders[number]) > people * value.threshold
         if holders[number] * base[number] > people:
@@ -130,8 +71,8 @@ def refusal(
             )
         else:
             problems.append(
-                f"value {value.name!r} does not fit {suppressed[value.name]:,} times: people whose "
-                "budget for it is nearly used up have no neighbours without it"
+                f"value {value.name!r} does not fit: people whose budget for it is nearly used up "
+                "have no neighbours without it"
             )
     shown = problems[:20]
     if len(problems) > len(shown):
@@ -141,19 +82,14 @@ def refusal(
         could_add_registry=not plan.is_presence_known and people == before.present,
         is_first=releases == 0,
     )
-    is_all = lost.people == before.present
-    if not is_all:
-        changes.append(
-            f"allow {lost.values:,} suppressions ({lost.people:,} people left out) with "
-            "--allow-suppression"
-        )
+    if not hopeless:
+        changes.append("leave out holders of these values with --allow-suppression")
     helping = ", or ".join(filter(None, [", ".join(changes[:-1]), *changes[-1:]]))
-    hopeless = ["suppression would leave nobody to publish"] if is_all else []
     return Infeasible(
         f"{len(problems):,} protected value{'s do' if len(problems) != 1 else ' does'} not fit "
         "under the guarantee",
         where=f"release {plan.label}",
-        remedy="; ".join(filter(None, [helping, *hopeless])),
+        remedy="; ".join(filter(None, [helping, hopeless])),
         problems=shown,
     )
 

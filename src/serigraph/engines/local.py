@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -11,17 +10,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.engines.feasibility import Counts, Losses, losses, named, overfull, refusal
+from serigraph.engines.feasibility import Counts, missing_holders, refusal
 from serigraph.engines.plan import Made, Plan
+from serigraph.engines.suppression import TellingGaps, demand_of, thinned, withdrawn
+from serigraph.errors import GuaranteeExceeded
 from serigraph.grouping import Box, Demand, Grouping, excess_pairs, form_groups
-from serigraph.population import History, Population, ProtectedValue, occurring
+from serigraph.population import History, Population, occurring
 from serigraph.progress import Progress, silently
 from serigraph.randomness import Randomness, shuffled
 from serigraph.recoding import bucketised, extents, generalised, normalised_widths
 from serigraph.threads import TOGETHER, side_by_side, slices
-from serigraph.verification import Proposal, verify
-
-Pairs = tuple[NDArray[np.int64], NDArray[np.int32]]  # a person and a protected value each
+from serigraph.verification import Proposal, check_gaps, verify
 
 
 def make_release(
@@ -30,47 +29,64 @@ def make_release(
     plan: Plan,
     randomness: Randomness,
     progress: Progress = silently,
+    everybody: Callable[[], History] | None = None,
 ) -> Made:
-    """Make a release in memory; raises `Infeasible` where values do not fit and nobody allowed to
-    suppress them, or nothing would be left, and `GuaranteeExceeded` where the verifier
-    disagrees."""
+    """Make a release in memory.
+
+    ``everybody`` recalls the past of all people that the ledger knows, for the verifier to charge
+    them where values are suppressed; without it, there is nobody but the population. Raises
+    `Infeasible` where values do not fit and nobody allowed to suppress them, or their absence would
+    tell too much, and `GuaranteeExceeded` where the verifier disagrees.
+    """
     if plan.is_presence_known and not population.present.all():
-        # Whoever is known to be absent hides nobody and is exposed to nothing.
+        # People who are known to be absent give no cover and are exposed to nothing.
         history = history.subset(population.present)
         population = population.subset(population.present)
     progress("ordering")
-    demand = demand_of(population.protected, plan)
-    base = demand.base_targets(population)
-    before, raw = Counts.of(population), population
-    suppressed: Counter[str] = Counter()
-    while True:
-        # Where presence is known, whoever loses its record hides the others no more: a value that
-        # fitted before may not fit any longer.
-        people = len(population.values) if plan.is_presence_known else population.size
-        person, value = overfull(population, base, people, randomness)
-        if len(person) == 0:
-            break
-        suppressed.update(named(population, value))
-        population = population.without(person, value)
-    if plan.is_presence_known and demand.interleave:
-        history = history.subset(population.present)
-        population = population.subset(population.present)
-    grouping, excess = formed(population, history, demand, plan, randomness, progress=progress)
-    population, given_up = without_excess(population, history, demand, plan, grouping, excess)
-    suppressed.update(given_up)
-    lost = losses(before, Counts.of(population) if suppressed else before)
-    if suppressed and (not plan.allows_suppression or not population.present.any()):
-        raise refusal(before, base, suppressed, lost, plan, history.releases)
-    return finished(population, raw, history, demand, plan, grouping, lost, randomness, progress)
-
-
-def demand_of(protected: Sequence[ProtectedValue], plan: Plan) -> Demand:
-    """What the plan asks of every group."""
-    return Demand(
-        rules=tuple(plan.strategy.rule(value.threshold) for value in protected),
-        minimum_size=plan.minimum_size,
-        interleave=plan.form == "bucketised",
+    whole, hopeless = population, ""
+    try:
+        population, history, grouping = _fitted(whole, history, plan, randomness, progress)
+        if not population.present.any():
+            hopeless = "suppression would leave nobody to publish"
+        elif population is not whole:
+            check_gaps(whole, population, everybody() if everybody else history, plan.label)
+    except GuaranteeExceeded as exceeded:
+        hopeless = exceeded.what
+    except TellingGaps as telling:
+        population = telling.population
+        cover = "where presence is known" if plan.is_presence_known else "without a larger registry"
+        hopeless = f"suppression would tell who was left out {cover}"
+    if population is not whole and (hopeless or not plan.allows_suppression):
+        before = Counts.of(whole)
+        base = demand_of(whole.protected, plan).base_targets(whole)
+        missing = missing_holders(before, Counts.of(population))
+        raise refusal(before, base, missing, plan, history.releases, hopeless)
+    return finished(
+        whole, population, history, everybody, plan, grouping, randomness, progress=progress
     )
+
+
+def _fitted(
+    whole: Population,
+    history: History,
+    plan: Plan,
+    randomness: Randomness,
+    progress: Progress,
+) -> tuple[Population, History, Grouping]:
+    """Groups that bear all their values, and the people in them; a value that some group does not
+    bear is withdrawn from the release altogether, since to leave it out of that group would tell
+    where it was."""
+    population = whole
+    while True:
+        population = thinned(whole, population, plan, randomness)
+        if plan.is_presence_known and plan.form == "bucketised":
+            history = history.subset(population.present)
+            population = population.subset(population.present)
+        demand = demand_of(population.protected, plan)
+        grouping, excess = formed(population, history, demand, plan, randomness, progress=progress)
+        if not len(excess):
+            return population, history, grouping
+        population = withdrawn(population, excess)
 
 
 def formed(
@@ -81,8 +97,8 @@ def formed(
     randomness: Randomness,
     box: Box | None = None,
     progress: Progress = silently,
-) -> tuple[Grouping, Pairs]:
-    """Groups, and the pairs in them that somebody cannot bear.
+) -> tuple[Grouping, NDArray[np.int32]]:
+    """Groups, and the values in them that somebody cannot bear.
 
     While the strategy asks the same of everybody, groups are formed without looking at the past,
     which is faster; if that was too bold, because an earlier release followed another plan, they
@@ -98,46 +114,25 @@ def formed(
     for known in past:
         grouping = form_groups(population, known, demand, plan.method, weight, keys, box, progress)
         if known is charged and not grouping.has_failed:
-            return grouping, (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
-        excess = excess_pairs(population, charged, demand, weight, grouping.group)
-        if len(excess[0]) == 0:
+            return grouping, np.empty(0, dtype=np.int32)
+        _, excess = excess_pairs(population, charged, demand, weight, grouping.group)
+        if not len(excess):
             break
-    return grouping, excess
-
-
-def without_excess(
-    population: Population,
-    history: History,
-    demand: Demand,
-    plan: Plan,
-    grouping: Grouping,
-    excess: Pairs,
-) -> tuple[Population, Counter[str]]:
-    """The population without the pairs that somebody cannot bear, and how many there were."""
-    suppressed: Counter[str] = Counter()
-    person, value = excess
-    while len(person):
-        suppressed.update(named(population, value))
-        population = population.without(person, value)
-        person, value = excess_pairs(
-            population, history, demand, _weight(population, plan), grouping.group
-        )
-    return population, suppressed
+    return grouping, np.unique(excess)
 
 
 def finished(
+    whole: Population,
     population: Population,
-    raw: Population,
     history: History,
-    demand: Demand,
+    everybody: Callable[[], History] | None,
     plan: Plan,
     grouping: Grouping,
-    lost: Losses,
     randomness: Randomness,
     progress: Progress = silently,
 ) -> Made:
-    """Verify groups that nobody has to be taken out of any more, and recode their people; ``raw``
-    is the population before anything was suppressed."""
+    """Verify groups, and recode their people; ``whole`` is who there was before suppression."""
+    demand = demand_of(population.protected, plan)
     grouping = _relabelled(grouping, population.present, randomness)
     progress("verifying")
     # Recoding does not wait for the verifier, but nobody sees a table before it agrees.
@@ -147,6 +142,8 @@ def finished(
             population,
             history,
             Proposal(grouping.group, grouping.low, grouping.high),
+            whole=whole,
+            everybody=everybody,
             presence_known=plan.is_presence_known,
             minimum_size=plan.minimum_size,
             where=f"release {plan.label}",
@@ -156,12 +153,9 @@ def finished(
         tables, widths = recoded.result()
     return Made(
         population=population,
-        raw=raw,
+        raw=whole,
         proof=proof,
         tables=tables,
-        suppressed=lost.holders,
-        suppressed_values=lost.values,
-        dropped=lost.people,
         widths={
             domain.name: float(width)
             for domain, width in zip(population.domains, widths, strict=True)

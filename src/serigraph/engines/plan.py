@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -31,6 +32,7 @@ class Plan:
     allows_suppression: bool
     sensitive: str  # the column's name
     has_one_value: bool = False  # a generalised table shows each person's value, not a set
+    clearance: Fraction = Fraction(1, 4)  # of its limit, that a value is kept below by suppression
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,6 @@ class Made:
     raw: Population  # before suppression
     proof: Proof
     tables: dict[str, pl.DataFrame]  # ``as_text`` of recoding gives them for reading
-    suppressed: dict[str, int]  # protected value -> people who are not published as its holders
-    suppressed_values: int  # values of people that are in the table and not in the release
-    dropped: int  # people who have no record for that
     widths: dict[str, float]  # NCP of each quasi-identifier
 
     def figures(self) -> dict[str, object]:
@@ -60,13 +59,31 @@ class Made:
             "groups_with_protected_value": int(linked.sum()),
             "mean_size_with_protected_value": float(with_value.mean()) if len(with_value) else 0.0,
             "largest_size": int(proof.size.max()) if len(proof.size) else 0,
-            "protected_values": len(self.population.protected),
+            "protected_values": len(shown_values(proof)),
             "pairs_checked": proof.pairs,
             "pairs_decided_in_fractions": proof.exact_pairs,
             "largest_probability": str(proof.largest),
             "worst_in_release": proof.worst.to_json() if proof.worst else None,
-            "suppressed_values": self.suppressed_values,
-            "people_left_out": self.dropped,
+            **suppression_figures(proof, self.population),
             "normalised_widths": self.widths,
             "mean_normalised_width": float(np.mean(list(self.widths.values()))),
         }
+
+
+def shown_values(proof: Proof) -> set[str]:
+    """The protected values and classes that the release shows."""
+    return set(proof.value_name.unique().cast(pl.String))
+
+
+def suppression_figures(proof: Proof, population: Population) -> dict[str, object]:
+    """How many holders of which value are missing, of values that the release still shows.
+
+    To name or count a value that it does not show would tell that somebody holds it.
+    """
+    shown = shown_values(proof)
+    is_class = {value.name for value in population.protected if value.stands_for}
+    told = {gap.value: gap.missing for gap in proof.gaps if gap.value in shown}
+    return {
+        "suppressed": told,
+        "suppressed_values": sum(told[name] for name in told.keys() - is_class),
+    }

@@ -158,7 +158,7 @@ def _published(
         group=group,
         shown=Shown.of_proof(made.proof, not setting.has_registry),
         shown_if_presence_known=Shown.of_proof(made.proof, True),
-        people_left_out=made.dropped,
+        people_left_out=int(table.present.sum() - made.population.present.sum()),
     )
 
 

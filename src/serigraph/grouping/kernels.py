@@ -1034,9 +1034,9 @@ def rank_of(f, person, column):
 @inner
 def weigh_cuts(f, s, order, a, b, cuts, weight, touched, least, is_blind, need):
     """Write for each of COMPETING cuts, rows of column and last code on the left, what the values
-    of both sides need together; infinity if a side has fewer than ``least`` people, or cannot be one
-    group as far as the counts of values go. ``weight`` and the number of values ``touched`` are the
-    cell's tally, which ``s`` has."""
+    of both sides need together; infinity if a side has fewer than ``least`` people, or cannot be
+    one group as far as the counts of values go. ``weight`` and the number of values ``touched`` are
+    the cell's tally, which ``s`` has."""
     people = len(s.right) - 1
     are_holders = f.holds_one and not is_blind  # whoever holds something counts
     for c in range(COMPETING):
@@ -1074,8 +1074,9 @@ def cut_large(f, s, order, box, a, b, size, least, is_crowded, is_blind, found_c
     """Cut a cell that is too large for a board of all of its people, by a sample of them.
 
     A sample sees how people are spread and not how far the farthest lie, which makes for better
-    cuts. Both sides have ``least`` people, of groups of ``size``. Parts ``order`` and returns how many are on the left, 0 if no cut was found; writes column
-    and last code on the left to ``found_cut``.
+    cuts. Both sides have ``least`` people, in groups of ``size``. Parts ``order`` and returns how
+    many are on the left, 0 if no cut was found; writes column and last code on the left to
+    ``found_cut``.
     """
     start = np.int64(0)
     one = np.int64(1)

@@ -75,11 +75,13 @@ def rehearse(
             Expected(
                 mean_size=float(sizes.mean()),
                 largest_size=int(sizes.max()),
-                suppressed_share=made.suppressed_values / max(len(population.held), 1),
+                suppressed_share=sum(gap.missing for gap in made.proof.gaps)
+                / max(len(population.held), 1),
                 lost_precision=float(np.mean(list(made.widths.values()))),
             )
         )
         history = _after(history, made.proof, population, stage.is_presence_known)
+        population = replace(population, protected=made.population.protected)
         population, history = _next(population, history, return_rate, draw)
     return tuple(found)
 

@@ -20,6 +20,7 @@ from serigraph.policy.sections import (
     QuasiIdentifier,
     Reading,
     Sensitive,
+    Suppression,
     Text,
 )
 from serigraph.policy.strategy import ConstantStrategy, StrategySection
@@ -38,6 +39,7 @@ class PolicyForm(Section):
     guarantee: Guarantee
     strategy: StrategySection = ConstantStrategy()
     output: Output = Output()
+    suppression: Suppression = Suppression()
     missing: Missing = Missing()
     reading: Reading = Reading()
     publisher: Publisher = Publisher()

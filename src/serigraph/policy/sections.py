@@ -152,6 +152,12 @@ class Output(Section):
     )
 
 
+class Suppression(Section):
+    """How far below its limit a value is brought where some of its holders are left out."""
+
+    clearance: Annotated[Fraction, PlainValidator(_share)] = Fraction(1, 4)
+
+
 class Missing(Section):
     """What an empty cell of a quasi-identifier means."""
 

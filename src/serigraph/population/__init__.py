@@ -20,7 +20,7 @@ from serigraph.population.ordering import (
     starts_of,
 )
 from serigraph.population.people import CodedValues, Population, ProtectedValue
-from serigraph.population.proof import Proof
+from serigraph.population.proof import Gap, Proof
 from serigraph.population.standing import Standing, standing
 from serigraph.population.taxonomy import Taxonomy
 
@@ -29,6 +29,7 @@ __all__ = [
     "Different",
     "Domain",
     "Exposures",
+    "Gap",
     "History",
     "Kind",
     "Population",

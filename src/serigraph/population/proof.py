@@ -13,6 +13,15 @@ from serigraph.records import WorstPair
 
 
 @dataclass(frozen=True)
+class Gap:
+    """A protected value that people hold who are not published as its holders."""
+
+    value: str
+    missing: int  # such people
+    risk: Fraction  # the largest chance that somebody is one of them, where that is charged, or 0
+
+
+@dataclass(frozen=True)
 class Proof:
     """The groups of one release, after every exposure of every member was checked exactly.
 
@@ -34,3 +43,9 @@ class Proof:
         int  # of these, decided in fractions because floats came too close to the threshold
     )
     worst: WorstPair | None = None  # of the pairs that this release touches, if there are any
+    gaps: tuple[Gap, ...] = ()  # what was suppressed, ascending by value
+
+    @property
+    def missing(self) -> int:
+        """Pairs of a person and a protected value that were suppressed."""
+        return sum(gap.missing for gap in self.gaps)

@@ -11,6 +11,7 @@ from serigraph.privacy.breach import (
     localised_probability,
     survival,
 )
+from serigraph.privacy.gaps import gap_risk, threshold_left
 from serigraph.privacy.ratios import minimum_ratio, smallest_constant_size, smallest_size
 from serigraph.privacy.schedules import learned_link_chances, scheduled_ratios
 from serigraph.privacy.strategies import ConstantRatio, Geometric, OptimalSchedule, Strategy
@@ -26,6 +27,7 @@ __all__ = [
     "TargetRule",
     "boole_bound",
     "breach_probability",
+    "gap_risk",
     "is_within_guarantee",
     "learned_link_chances",
     "localised_probability",
@@ -35,6 +37,7 @@ __all__ = [
     "smallest_constant_size",
     "smallest_size",
     "survival",
+    "threshold_left",
     "threshold_text",
     "worlds_of_group",
     "worlds_of_series",

@@ -26,6 +26,7 @@ from serigraph.publishing.terms import (
     policy_in_force,
     policy_path,
     summary_of,
+    withdrawals,
 )
 from serigraph.publishing.unpublished import (
     Documents,
@@ -117,7 +118,17 @@ def publish(
         history = writer.history(population.ids, names, progress)
         strategy = policy.strategy_for(links_so_far(opened, policy))
         plan = plan_of(policy, strategy, named, allow_suppression)
-        made = make_release(population, history, plan, chance, progress)
+        made = make_release(
+            population,
+            history,
+            plan,
+            chance,
+            progress,
+            everybody=lambda: opened.history(opened.people()["id"], names),
+        )
+        choice = prepared.protected_choice.with_gaps(
+            {gap.value: gap.risk for gap in made.proof.gaps}
+        )
         progress("writing")
         encoded = meanwhile.submit(writer.encode, made.proof)
         write_tables(writer.staging, made.tables, policy.output.files, progress)
@@ -153,14 +164,12 @@ def publish(
         progress("committing")
         record = writer.commit(
             encoded.result(),
-            draft_of(
-                policy, strategy, prepared.protected_choice, named, at, population.digest, summary
-            ),
+            draft_of(policy, strategy, choice, named, at, population.digest, summary),
         )
     return Published(
         record,
         opened.path / "releases" / record.label,
         TablesInMemory(made.tables),
-        (*prepared.notes, *advice(made.widths, policy)),
+        (*prepared.notes, *withdrawals(made.proof), *advice(made.widths, policy)),
         prepared.value_list,
     )

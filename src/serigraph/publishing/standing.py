@@ -14,6 +14,7 @@ from serigraph.policy import Policy, read_policy
 from serigraph.population import Standing, standing
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.strategies import OptimalSchedule
+from serigraph.publishing.terms import known_choice
 from serigraph.publishing.worst_pairs import ClosestPairs, closest_pairs
 from serigraph.short_repr import ShortRepr, at_most
 
@@ -99,7 +100,7 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
     values = [
         ValueStanding(
             name=name,
-            threshold=policy.threshold_of(name),
+            threshold=_threshold_left(releases, policy, name),
             pairs=int(stands.spent[number].sum()),
             near_limit=int(stands.spent[number, -1]),
             most_links=int(np.flatnonzero(stands.links[number]).max(initial=0)),
@@ -127,7 +128,8 @@ def history(
     """Every exposure of a person to a protected value, over all releases."""
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     policy = read_policy(opened.path / "policy.toml")
-    return PersonHistory(value, policy.threshold_of(value), opened.exposures(person, value))
+    threshold = _threshold_left(opened.releases(), policy, value)
+    return PersonHistory(value, threshold, opened.exposures(person, value))
 
 
 def links_so_far(series: Series, policy: Policy) -> tuple[int, ...]:
@@ -139,7 +141,14 @@ def links_so_far(series: Series, policy: Policy) -> tuple[int, ...]:
 
 def _standing(series: Series, policy: Policy, names: tuple[str, ...]) -> Standing:
     past = series.history(series.people()["id"], names)
-    return standing(past, [policy.threshold_of(name) for name in names])
+    releases = series.releases()
+    return standing(past, [_threshold_left(releases, policy, name) for name in names])
+
+
+def _threshold_left(releases: tuple[ReleaseRecord, ...], policy: Policy, name: str) -> Fraction:
+    """What groups may spend of the threshold of a value, after what suppression has told."""
+    choice, threshold = known_choice(releases), policy.threshold_of(name)
+    return threshold if choice is None else choice.threshold_left(name, threshold)
 
 
 def _histogram(stands: Standing) -> tuple[int, ...]:

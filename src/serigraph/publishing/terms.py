@@ -10,10 +10,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from serigraph.engines import Plan
+from serigraph.engines.plan import Plan, shown_values
 from serigraph.errors import PolicyError
 from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series
 from serigraph.policy import Policy, check_unchanged, read_policy
+from serigraph.population import Proof
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
 from serigraph.publishing.worst_pairs import ClosestPairs, pair_of
@@ -67,6 +68,7 @@ def plan_of(policy: Policy, strategy: Strategy, label: str, allow_suppression: b
         allows_suppression=allow_suppression,
         sensitive=policy.sensitive.column,
         has_one_value=policy.sensitive.form == "single",
+        clearance=policy.suppression.clearance,
     )
 
 
@@ -107,6 +109,16 @@ def advice(widths: Mapping[str, float], policy: Policy) -> tuple[str, ...]:
         f"{lost:.0%} of the precision is lost, because values are nearly as frequent as the "
         "guarantee allows; for the next release, "
         + ", or ".join(filter(None, ['choose form = "bucketised" in [output]', *smaller])),
+    )
+
+
+def withdrawals(proof: Proof) -> tuple[str, ...]:
+    """What the publisher alone is told: values that the release does not show at all."""
+    shown = shown_values(proof)
+    return tuple(
+        f"value {gap.value!r} is left out of this release altogether; no public file says so"
+        for gap in proof.gaps
+        if gap.value not in shown
     )
 
 

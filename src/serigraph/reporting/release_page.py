@@ -130,8 +130,7 @@ def _mitigated(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, An
         ("Groups with a protected value", f"{figures['groups_with_protected_value']:,}"),
         ("Their mean size", f"{figures['mean_size_with_protected_value']:.1f} people"),
         ("Smallest group allowed", f"{release.policy.guarantee.minimum_group_size:,}"),
-        ("Values suppressed", f"{figures['suppressed_values']:,}"),
-        ("People left out", f"{figures['people_left_out']:,}"),
+        ("Holders left out", f"{figures['suppressed_values']:,}"),
         width_fact(figures["mean_normalised_width"], figures["form"]),
     ]
     notes = []
@@ -150,9 +149,11 @@ def _mitigated(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, An
             "was before suppression."
         )
     if figures["suppressed_values"]:
+        left_out = ", ".join(f"{name} {number:,}" for name, number in figures["suppressed"].items())
         notes.append(
-            "Suppressed values did not fit under the guarantee; no mark in the release says whose "
-            "they were."
+            f"Holders left out, by value: {left_out}. These values were too frequent to fit under "
+            "the guarantee. Who of the holders is left out was drawn at random, by counts alone, "
+            "and what their absence tells is charged to everybody."
         )
     return Section(
         "Mitigated",
@@ -172,7 +173,7 @@ def _values(release: Unpublished, risk: ReleaseRisk) -> str:
     """The commonest protected values, each with the share that its target allows."""
     figures: dict[str, Any] = dict(release.summary)
     holders = np.array(risk.holders, dtype=np.int64)
-    shown = int((holders > 0).sum())  # whatever was suppressed entirely is not told of
+    shown = int(np.count_nonzero(holders))  # to name another would tell that somebody holds it
     order = np.argsort(-holders, kind="stable")[: min(shown, _VALUES_SHOWN)].tolist()
     people = max(figures["people"], 1)
     bars = []

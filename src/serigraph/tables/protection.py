@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from serigraph.policy import Policy
 from serigraph.population import CodedValues, ProtectedValue, starts_of
+from serigraph.privacy.gaps import threshold_left
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +31,17 @@ class ProtectedChoice:
     (False, True)
     >>> choice.to_json()
     '{"rule": "all but", "values": ["flu"]}'
+
+    Gaps are what suppression has told so far: for each value concerned, the survival that they
+    leave to everybody. They lower the threshold that is left for groups.
+
+    >>> choice.with_gaps({"gout": Fraction(1, 4)}).threshold_left("gout", Fraction(1, 2))
+    Fraction(1, 3)
     """
 
     rule: Literal["only", "all but"]
     values: tuple[str, ...]  # ascending
+    gap_survival: tuple[tuple[str, Fraction], ...] = ()  # ascending by value
 
     def __post_init__(self) -> None:
         if self.rule not in ("only", "all but") or list(self.values) != sorted(set(self.values)):
@@ -43,13 +53,32 @@ class ProtectedChoice:
         is_listed = place < len(self.values) and self.values[place] == value
         return is_listed == (self.rule == "only")
 
+    def threshold_left(self, value: str, threshold: Fraction) -> Fraction:
+        """What groups may spend of the threshold of a value or class."""
+        return threshold_left(threshold, dict(self.gap_survival).get(value, Fraction(1)))
+
+    def with_gaps(self, risks: Mapping[str, Fraction]) -> ProtectedChoice:
+        """The choice after a release with gaps, by value the largest chance to be in one."""
+        survival = dict(self.gap_survival)
+        for value, risk in risks.items():
+            survival[value] = survival.get(value, Fraction(1)) * (1 - risk)
+        return replace(self, gap_survival=tuple(sorted(survival.items())))
+
     def to_json(self) -> str:
-        return json.dumps({"rule": self.rule, "values": self.values}, ensure_ascii=False)
+        stored: dict[str, object] = {"rule": self.rule, "values": self.values}
+        if self.gap_survival:
+            stored["gap_survival"] = {value: str(left) for value, left in self.gap_survival}
+        return json.dumps(stored, ensure_ascii=False)
 
     @staticmethod
     def from_json(text: str) -> ProtectedChoice:
         stored = json.loads(text)
-        return ProtectedChoice(stored["rule"], tuple(stored["values"]))
+        gaps = stored.get("gap_survival", {})
+        return ProtectedChoice(
+            stored["rule"],
+            tuple(stored["values"]),
+            tuple((value, Fraction(left)) for value, left in sorted(gaps.items())),
+        )
 
 
 def holders_of(values: CodedValues) -> pl.DataFrame:
@@ -99,7 +128,9 @@ def protection_of(policy: Policy, choice: ProtectedChoice, held: pl.Series) -> P
     return Protection(
         protected=tuple(
             ProtectedValue(
-                name, policy.threshold_of(name), tuple(policy.protected.classes.get(name, ()))
+                name,
+                choice.threshold_left(name, policy.threshold_of(name)),
+                tuple(policy.protected.classes.get(name, ())),
             )
             for name in counted_as["name"].unique().sort()
         ),

@@ -7,7 +7,7 @@ but its `Proof`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -17,13 +17,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
-from serigraph.population import History, Population, Proof, occurrences, occurring
+from serigraph.population import Gap, History, Population, Proof, occurrences, occurring
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.ratios import minimum_ratio, smallest_size
 from serigraph.progress import Report, part_of
 from serigraph.records import Exposure, WorstPair, worst_of
 from serigraph.threads import TOGETHER, side_by_side, slices, taken, threads
 from serigraph.verification import kernels
+from serigraph.verification.gaps import check_gaps
 from serigraph.verification.regions import overlapping
 
 _HALF = 32  # bits of a word
@@ -46,6 +47,8 @@ def verify(
     history: History,
     proposal: Proposal,
     *,
+    whole: Population | None = None,
+    everybody: Callable[[], History] | None = None,
     presence_known: bool,
     minimum_size: int,
     where: str,
@@ -55,8 +58,15 @@ def verify(
 
     Everybody in a group is charged for every protected value in it, whether present, absent or a
     holder. If presence is known to the adversary, it chooses among the present members only.
+
+    ``whole`` is who there was before anything was suppressed, if anything was. Its thresholds are
+    those before this release; what the gaps between the two tell is charged to everybody that the
+    ledger knows: ``everybody`` recalls their past, in the order of the population's values.
     """
     group = proposal.group
+    gaps: tuple[Gap, ...] = ()
+    if whole is not None and whole is not population:
+        gaps = check_gaps(whole, population, everybody() if everybody else history, where)
     if len(group) != population.size or (len(group) and group.min() < 0):
         raise ImpossibleState("the proposed groups do not cover everybody", where=where)
     _check_regions(population, proposal, where)
@@ -110,6 +120,7 @@ def verify(
         pairs=sum(pairs for pairs, _, _ in surveys),
         exact_pairs=sum(len(close) for _, _, close in surveys),
         worst=worst_of(worst),
+        gaps=gaps,
     )
 
 

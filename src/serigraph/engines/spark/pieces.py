@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -25,15 +24,12 @@ class Piece:
 
     node: int
     people: int
-    has_failed: bool = False  # it needs its neighbour, or suppression
+    has_failed: bool = False  # it needs its neighbour
+    excess: tuple[int, ...] = ()  # values that some group does not bear, and no neighbour is left
     error: tuple[str, str, str, str, tuple[str, ...]] | None = None
     draft: str = ""  # what the names of its files begin with
     tables: tuple[str, ...] = ()
     members: int = 0
-    present: int = 0
-    values: int = 0  # of people, that the release shows
-    holders: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    suppressed: Counter[str] = field(default_factory=Counter)
     groups: int = 0
     linked_groups: int = 0  # with a protected value
     linked_size: int = 0  # people in them

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pickle
 import secrets
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -15,8 +14,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from serigraph.engines.feasibility import Counts, Losses, excess_holders, losses, refusal
-from serigraph.engines.local import demand_of
+from serigraph.engines.feasibility import Counts, refusal
 from serigraph.engines.plan import Plan
 from serigraph.engines.spark.failures import cluster_errors
 from serigraph.engines.spark.keeping import Kept
@@ -38,12 +36,12 @@ from serigraph.engines.spark.tasks import (
     GroupPartition,
     Measure,
     Place,
-    Suppress,
     Write,
     WritePiece,
     heard,
 )
 from serigraph.engines.spark.versions import of_this_version
+from serigraph.engines.suppression import demand_of, excess_holders
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.ledger import ReleaseRecord
 from serigraph.progress import Progress
@@ -58,6 +56,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _LOW = 2**32 - 1
+NOT_HERE = "suppression is for one machine: --engine local can leave values out"
 _ERRORS = {each.__name__: each for each in (GuaranteeExceeded, ImpossibleState)}  # of tasks
 
 
@@ -68,7 +67,6 @@ class MadeOnSpark:
     pieces: tuple[Piece, ...]  # from left to right
     files: tuple[File, ...]  # of groups, of values and for the public
     widths: dict[str, float]
-    lost: Losses
     counts: Counts  # of what is published
 
     def figures(self) -> dict[str, object]:
@@ -93,8 +91,8 @@ class MadeOnSpark:
             "pairs_decided_in_fractions": sum(piece.exact_pairs for piece in self.pieces),
             "largest_probability": str(self.largest),
             "worst_in_release": worst.to_json() if worst else None,
-            "suppressed_values": self.lost.values,
-            "people_left_out": self.lost.people,
+            "suppressed": {},
+            "suppressed_values": 0,
             "normalised_widths": self.widths,
             "mean_normalised_width": float(np.mean(list(self.widths.values()))),
         }
@@ -147,35 +145,19 @@ def make_release_on_spark(
     base = demand_of(protected, plan).base_targets(
         population_of(_nobody(everybody), everybody.domains, protected)
     )
-    before = counts
-    suppressed: Counter[str] = Counter()
-    while True:
-        weight = counts.present if plan.is_presence_known else counts.people
-        excess = excess_holders(protected, counts.holders, base, weight)
-        if not excess:
-            break
-        suppressed.update({protected[value].name: many for value, many in excess.items()})
-        with cluster_errors("suppressing values"):
-            fewer = kept.keep(_without(placed, excess, everybody, plan))
-            census, counts, _ = _counted(fewer, tree, everybody, plan)
-        kept.let_go(placed)
-        placed = fewer
+    weight = counts.present if plan.is_presence_known else counts.people
+    excess = excess_holders(protected, counts.holders, base, weight, plan.clearance)
+    if excess:
+        missing = {protected[value].name: number for value, number in excess.items()}
+        raise refusal(counts, base, missing, plan, len(setting.releases), NOT_HERE)
     progress("forming groups")
     pieces = _grouped(placed, tree, census, base, everybody, plan, setting)
+    missing = {protected[v].name: 1 for piece in pieces for v in piece.excess}
+    if missing:
+        raise refusal(counts, base, missing, plan, len(setting.releases), NOT_HERE)
     progress("verifying")
     _check_whole(pieces, tree, census, plan)
     kept.let_go(placed)
-    after = replace(
-        counts,
-        holders=np.sum([piece.holders for piece in pieces], axis=0, dtype=np.int64),
-        present=sum(piece.present for piece in pieces),
-        values=sum(piece.values for piece in pieces),
-    )
-    lost = losses(before, after)
-    for piece in pieces:
-        suppressed.update(piece.suppressed)
-    if suppressed and (not plan.allows_suppression or not after.present):
-        raise refusal(before, base, suppressed, lost, plan, len(setting.releases))
     progress("recoding")
     shares = np.array([piece.people for piece in pieces]) / sum(piece.people for piece in pieces)
     widths = shares @ np.array([piece.widths for piece in pieces])
@@ -183,8 +165,7 @@ def make_release_on_spark(
         pieces=pieces,
         files=_written(pieces, plan, setting),
         widths={d.name: float(w) for d, w in zip(everybody.domains, widths, strict=True)},
-        lost=lost,
-        counts=after,
+        counts=counts,
     )
 
 
@@ -267,42 +248,6 @@ def _counted(
     )
     total = sum(by_leaf["low"].to_list()) + (sum(by_leaf["high"].to_list()) << 32)
     return census, counts, total % 2**64
-
-
-def _without(
-    placed: DataFrame, excess: Mapping[int, int], everybody: Everybody, plan: Plan
-) -> DataFrame:
-    """The people without values that do not fit. Who of the holders loses one is decided by a
-    keyed hash of the id: as good as random to whoever has not the key, which nobody keeps, and the
-    same whenever a task is done again."""
-    from pyspark.sql import functions as f
-
-    chosen = []
-    for value, many in excess.items():
-        holds = f.array_contains("held", value)
-        drawn = f.sha2(f.concat(f.lit(secrets.token_hex(32)), f.col("id").cast("string")), 256)
-        last = _smallest(placed.filter(holds).select(drawn.alias("drawn")), many)
-        chosen.append(f.when(holds & (drawn <= last), f.lit(value)))
-    schema = placed.schema
-    marked = placed.withColumn("chosen", f.array_compact(f.array(*chosen)))
-    drops = plan.is_presence_known and plan.form == "bucketised"
-    task = Suppress(everybody.domains, everybody.protection, drops)
-    return marked.mapInArrow(of_this_version(task), schema)
-
-
-def _smallest(drawn: DataFrame, number: int) -> str:
-    """The largest of the so many smallest texts in the only column, without collecting it all."""
-    from pyspark.sql import functions as f
-
-    beginning = f.substring("drawn", 1, 4)
-    by_beginning = pl.DataFrame(
-        drawn.groupBy(beginning.alias("begins")).agg(f.count(f.lit(1)).alias("rows")).toArrow()
-    ).sort("begins")
-    up_to = by_beginning["rows"].cum_sum()
-    at = int((up_to >= number).arg_max() or 0)
-    before = int(up_to[at]) - int(by_beginning["rows"][at])
-    near = pl.DataFrame(drawn.filter(beginning == by_beginning["begins"][at]).toArrow())
-    return str(near["drawn"].sort()[number - before - 1])
 
 
 def _grouped(

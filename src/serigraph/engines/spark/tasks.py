@@ -19,8 +19,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from serigraph.engines.feasibility import Counts, losses
-from serigraph.engines.local import demand_of, finished, formed, without_excess
+from serigraph.engines.local import finished, formed
 from serigraph.engines.plan import Made, Plan
 from serigraph.engines.spark.partitions import Tree
 from serigraph.engines.spark.pieces import (
@@ -30,6 +29,7 @@ from serigraph.engines.spark.pieces import (
     history_of,
     population_of,
 )
+from serigraph.engines.suppression import demand_of
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.grouping import Grouping
 from serigraph.ledger.parts import (
@@ -103,35 +103,6 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Suppress:
-    """Takes from each person the values that its column ``chosen`` lists."""
-
-    domains: tuple[Domain, ...]
-    protection: Protection
-    drops_absent: bool
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            people = pl.DataFrame(batch)
-            if people.is_empty():
-                continue
-            population = population_of(people, self.domains, self.protection.protected)
-            lengths = people["chosen"].list.len().fill_null(0).to_numpy()
-            value = people["chosen"].filter(people["chosen"].list.len() > 0).explode()
-            after = population.without(
-                np.repeat(np.arange(people.height), lengths), value.to_numpy().astype(np.int32)
-            )
-            left = people.with_columns(
-                pl.Series("present", after.present),
-                _sets_of_all(after).alias("values"),
-                _lists(after.held_start, after.held).alias("held"),
-            ).drop("chosen")
-            if self.drops_absent:
-                left = left.filter("present")
-            yield from batches_of(left)
-
-
-@dataclass(frozen=True)
 class GroupPartition:
     """Forms and verifies the groups of partitions; the same work as on one machine."""
 
@@ -171,19 +142,16 @@ class GroupPartition:
         box = self.tree.box(node)
         grouping, excess = formed(population, history, demand, self.plan, randomness, box)
         is_too_small = population.size < self.plan.minimum_size
-        if (len(excess[0]) or is_too_small) and node not in self.last_resort:
+        if (len(excess) or is_too_small) and node not in self.last_resort:
             return Piece(node, population.size, has_failed=True)
-        before, raw = Counts.of(population), population
-        population, suppressed = without_excess(
-            population, history, demand, self.plan, grouping, excess
-        )
+        if len(excess):
+            return Piece(node, population.size, excess=tuple(excess.tolist()))
         self._check_box(node, grouping)
-        lost = losses(before, Counts.of(population))
-        made = finished(population, raw, history, demand, self.plan, grouping, lost, randomness)
+        made = finished(population, population, history, None, self.plan, grouping, randomness)
         check_shape(made.proof)
         draft = f"{node:06d}-{uuid.uuid4().hex}"
         self._write(node, draft, made, population, number)
-        proof, after = made.proof, Counts.of(population)
+        proof = made.proof
         linked = np.unique(proof.value_group)
         return Piece(
             node=node,
@@ -191,10 +159,6 @@ class GroupPartition:
             draft=draft,
             tables=tuple(made.tables),
             members=len(proof.ids),
-            present=after.present,
-            values=after.values,
-            holders=after.holders,
-            suppressed=suppressed,
             groups=len(proof.size),
             linked_groups=len(linked),
             linked_size=int(proof.size[linked].sum()),
@@ -338,10 +302,3 @@ def _written(drafts: Path, own: str, kind: str, number: int, content: bytes, row
 def _lists(start: NDArray[np.int64], entries: NDArray[np.int32]) -> pl.Series:
     lists = pa.LargeListArray.from_arrays(pa.array(start), pa.array(entries.astype(np.int32)))
     return pl.Series(pl.from_arrow(lists))
-
-
-def _sets_of_all(population: Population) -> pl.Series:
-    """The values of everybody, null for whoever has no record."""
-    present = pl.Series(population.present)
-    number = pl.Series(np.cumsum(population.present) - 1)
-    return population.values.gather(number.set(~present, None))
