@@ -299,7 +299,7 @@ def test_where_a_budget_is_used_up_no_number_is_told(tmp_path: Path) -> None:
     with pytest.raises(Infeasible) as refused:
         serigraph.publish(crowded, series, registry=registry, label="r1")
     assert "--allow-suppression" not in str(refused.value)
-    with pytest.raises(Infeasible, match="leaving 'hiv' out would tell too much|would tell who"):
+    with pytest.raises(Infeasible, match=r"leaving .hiv. out would tell too much|would tell who"):
         serigraph.publish(crowded, series, registry=registry, label="r1", allow_suppression=True)
     assert len(series.releases()) == 1
 

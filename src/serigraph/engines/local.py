@@ -79,7 +79,8 @@ def _fitted(
     population = whole
     while True:
         population = thinned(whole, population, plan, randomness)
-        if plan.is_presence_known and plan.form == "bucketised":
+        leaves_holes = plan.is_presence_known and plan.form == "bucketised"
+        if leaves_holes and not population.present.all():
             history = history.subset(population.present)
             population = population.subset(population.present)
         demand = demand_of(population.protected, plan)

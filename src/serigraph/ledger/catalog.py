@@ -7,6 +7,7 @@ locks that SQLite holds for this process.
 from __future__ import annotations
 
 import json
+import secrets
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -20,7 +21,8 @@ from serigraph.ledger.layout import CATALOG
 from serigraph.ledger.release import ReleaseRecord, chain_link, chain_start
 from serigraph.ledger.storage import FileDigest
 
-FORMAT = 1
+FORMAT = 2
+_WITHOUT_SALT = 1  # the format of version 0.1, which this one reads and goes on with
 
 _SCHEMA = """
 CREATE TABLE series (
@@ -44,13 +46,14 @@ CREATE TABLE release (
     groups INTEGER NOT NULL,
     parts TEXT NOT NULL,
     files TEXT NOT NULL,
+    salt TEXT NOT NULL DEFAULT '',
     chain TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('committed', 'published'))
 );
 """
 
 _COLUMNS = tuple(field.name for field in fields(ReleaseRecord))
-_UNSEALED = 2  # the chain and the state come last
+_SALT, _UNSEALED = "salt", 2  # the chain and the state come last, behind the salt
 
 # A commit waits for readers, and readers for a commit; both take milliseconds.
 _PATIENCE = 60.0
@@ -122,12 +125,14 @@ class Catalog:
 
     def releases(self) -> tuple[ReleaseRecord, ...]:
         """All releases, after their numbers and their chain were checked."""
-        rows = self._run(f"SELECT {', '.join(_COLUMNS)} FROM release ORDER BY number")
-        chain = chain_start(self._identity())
+        identity, has_salt = self._identity()
+        columns = [name if has_salt or name != _SALT else "''" for name in _COLUMNS]
+        rows = self._run(f"SELECT {', '.join(columns)} FROM release ORDER BY number")
+        chain = chain_start(identity)
         records = []
         for number, row in enumerate(rows, 1):
-            *sealed, recorded_chain, _ = row
-            chain = chain_link(chain, sealed)
+            recorded_chain = row[-_UNSEALED]
+            chain = chain_link(chain, _sealed(row))
             if row[0] != number or recorded_chain != chain:
                 raise LedgerDamaged(
                     "the catalog was changed: its chain of digests is broken",
@@ -138,11 +143,16 @@ class Catalog:
         return tuple(records)
 
     def append(self, record: ReleaseRecord) -> ReleaseRecord:
-        """Add a release, inside the lock; its chain is computed here, whatever the record says."""
+        """Add a release, inside the lock; its salt and its chain are made here, whatever the record
+        says. A catalog of version 0.1 gets a column for salts first."""
         existing = self.releases()
-        previous = existing[-1].chain if existing else chain_start(self._identity())
-        chain = chain_link(previous, _row(record)[:-_UNSEALED])
-        sealed = replace(record, chain=chain)
+        identity, has_salt = self._identity()
+        if not has_salt:
+            self._run("ALTER TABLE release ADD COLUMN salt TEXT NOT NULL DEFAULT ''")
+            self._run("UPDATE series SET format = ?", (FORMAT,))
+        previous = existing[-1].chain if existing else chain_start(identity)
+        salted = replace(record, salt=secrets.token_hex(32))
+        sealed = replace(salted, chain=chain_link(previous, _sealed(_row(salted))))
         marks = ", ".join("?" for _ in _COLUMNS)
         self._run(f"INSERT INTO release ({', '.join(_COLUMNS)}) VALUES ({marks})", _row(sealed))
         return sealed
@@ -150,7 +160,8 @@ class Catalog:
     def mark_published(self, number: int) -> None:
         self._run("UPDATE release SET state = 'published' WHERE number = ?", (number,))
 
-    def _identity(self) -> str:
+    def _identity(self) -> tuple[str, bool]:
+        """What the chain begins with, and whether releases have a salt."""
         rows = self._run("SELECT format, identity FROM series")
         if len(rows) != 1:
             raise LedgerDamaged(
@@ -159,17 +170,23 @@ class Catalog:
                 remedy="restore the whole series from a backup",
             )
         stored_format, identity = rows[0]
-        if stored_format != FORMAT:
+        if stored_format not in (_WITHOUT_SALT, FORMAT):
             raise SeriesError(
-                f"the series has format {stored_format}, this version reads format {FORMAT}",
+                f"the series has format {stored_format}, this version reads formats up to {FORMAT}",
                 where=CATALOG,
                 remedy="install the version of serigraph that wrote it, or a newer one",
             )
-        return str(identity)
+        return str(identity), stored_format == FORMAT
 
     def _run(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         with _sqlite_errors():
             return self._connection.execute(statement, values).fetchall()
+
+
+def _sealed(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The columns that the chain is over; releases of version 0.1 have no salt among them."""
+    *columns, salt = row[:-_UNSEALED]
+    return (*columns, salt) if salt else tuple(columns)
 
 
 def _record(row: tuple[Any, ...]) -> ReleaseRecord:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -118,6 +118,7 @@ class ReleaseRecord(ShortRepr):
     groups: int
     parts: tuple[FileDigest, ...]
     files: tuple[FileDigest, ...]  # the public ones
+    salt: str = field(repr=False)  # random and secret; empty in releases of version 0.1
     chain: str  # digest over the chain of the release before and everything above
     state: State
 
@@ -178,7 +179,9 @@ def chain_start(identity: str) -> str:
 def chain_link(previous: str, columns: Sequence[str | int]) -> str:
     """The digest that ties a release, column by column as stored, to all releases before it.
 
-    Columns of a type that was never stored do not fail here: they give another digest.
+    It is published. One of the columns is a secret salt, so that nobody who knows or guesses the
+    others can tell a right guess from a wrong one. Columns of a type that was never stored do not
+    fail here: they give another digest.
     """
     text = json.dumps([previous, *columns], separators=(",", ":"), default=repr)
     return hashlib.sha256(text.encode()).hexdigest()

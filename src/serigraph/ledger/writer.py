@@ -206,6 +206,7 @@ class Writer:
                 groups=groups,
                 parts=parts,
                 files=files,
+                salt="",
                 chain="",
                 state="committed",
             )
