@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from grouping.releases import generated, plan
 from population.settings import unhurried
-from serigraph.engines import make_release
-from serigraph.grouping import kernels
+from serigraph.engines.suppression import demand_of
+from serigraph.grouping import form_groups, kernels
 from serigraph.population import History
 from serigraph.randomness import SeededRandomness
 
@@ -49,18 +49,21 @@ def test_numbers_are_those_of_a_plain_form(
 def test_alike_people_without_a_group_share_a_number(people: int) -> None:
     population = generated("uniform", "rare", people, np.random.default_rng(2))
     population.codes[:] //= 40  # so that many are alike
-    made = make_release(
-        population, History.none(people), plan("bucketised", "top-down"), SeededRandomness(1)
+    demand = demand_of(population.protected, plan("bucketised", "top-down"))
+    grouping = form_groups(
+        population,
+        History.none(people),
+        demand,
+        "top-down",
+        np.ones(people, dtype=np.uint8),
+        SeededRandomness(1).keys(people),
     )
-    number = dict(zip(made.proof.ids, made.proof.group.tolist(), strict=True))
-    holds = np.zeros(len(made.proof.size), dtype=np.bool_)
-    holds[made.proof.value_group] = True
     groups: dict[tuple[int, ...], set[int]] = {}
     kinds: dict[int, set[tuple[int, ...]]] = {}
-    for place, person in enumerate(population.ids):
-        if not holds[number[person]]:
+    for place, number in enumerate(grouping.group.tolist()):
+        if grouping.is_point[number]:
             kind = tuple(population.codes[:, place].tolist())
-            groups.setdefault(kind, set()).add(number[person])
-            kinds.setdefault(number[person], set()).add(kind)
+            groups.setdefault(kind, set()).add(number)
+            kinds.setdefault(number, set()).add(kind)
     assert len(groups) > 10
     assert max(map(len, groups.values())) == max(map(len, kinds.values())) == 1

@@ -1,49 +1,149 @@
-"""Whoever of a group had held the value, the same group would have come out.
+"""Whoever of a group had held the value, the same groups would have come out.
 
-Otherwise an adversary that knows the method can run it with every member as the holder, and strike
-off all for whom the published group would not have come out: what is left may be fewer than the
-size of the group promises.
+An adversary that knows the method runs it in every world that agrees with the counts of a release,
+and keeps those in which the very same groups come out. If some of them are fewer than the counts
+promise, the shape of a group has told who holds a value. Here every world is run, so that nothing
+is left to chance: no member may be more probable than n_s/n.
 """
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from grouping.cases import case, number_line
+from grouping.cases import Case, case, number_line
 from grouping.naive import Person
-from serigraph.grouping import Method
+from serigraph.grouping import Method, forming
+from serigraph.grouping.districts import districts
+from serigraph.grouping.problem import facts
 from serigraph.privacy import ConstantRatio
 
-PEOPLE = 60
+Places = list[tuple[int, ...]]
 
 
-@pytest.mark.parametrize("columns", [1, 2])
-@pytest.mark.parametrize("minimum_size", [1, 3])
+def instance(seed: int, number: int) -> tuple[Places, int, int]:
+    """Where so many people are, for how many releases, and the smallest group size."""
+    draw = np.random.default_rng(seed)
+    columns, distinct = int(draw.integers(1, 4)), number if seed % 2 else number // 2
+    places = [
+        draw.permutation(number) if seed % 2 else draw.integers(0, distinct, number)
+        for _ in range(columns)
+    ]
+    return list(zip(*np.array(places).tolist(), strict=True)), seed % 5 + 2, (1, 1, 3)[seed % 3]
+
+
+def world(
+    places: Places, holders: tuple[int, ...], releases: int, method: Method, minimum_size: int
+) -> Case:
+    people = [Person(at, frozenset({0} if i in holders else ())) for i, at in enumerate(places)]
+    line = number_line(max(max(at) for at in places) + 1)
+    return case(
+        people,
+        [line] * len(places[0]),
+        [ConstantRatio(releases)],
+        [Fraction(1, 2)],
+        method=method,
+        minimum_size=minimum_size,
+    )
+
+
+def regions(problem: Case) -> NDArray[np.int64]:
+    return problem.groups().group
+
+
+def cells(problem: Case) -> NDArray[np.int64]:
+    """The cells that people are dealt in: dealing itself sees no quasi-identifiers."""
+    population = problem.population
+    demand = forming.Demand(problem.demand.rules, problem.demand.minimum_size, interleave=True)
+    f = facts(population, problem.history, demand, problem.weight, problem.key)
+    whole = forming.whole_cell(population.size, forming.whole_box(population.domains))
+    formed = forming._interleaved(districts(f, whole, True), True, lambda _done, _total: None)
+    cell = np.empty(population.size, dtype=np.int64)
+    for number, (begin, end) in enumerate(formed.cells[:, :2].tolist()):
+        cell[formed.order[begin:end]] = number
+    return cell
+
+
+def worst_lift(seed: int, number: int, holders: int, method: Method, shapes: object) -> Fraction:
+    """How much more probable a member can become than the counts of its group or cell say."""
+    places, releases, minimum_size = instance(seed, number)
+    same: defaultdict[object, list[tuple[int, ...]]] = defaultdict(list)
+    for holding in combinations(range(number), holders):
+        problem = world(places, holding, releases, method, minimum_size)
+        first: dict[int, int] = {}
+        shape = shapes(problem).tolist()  # type: ignore[operator]
+        shape = tuple(first.setdefault(group, len(first)) for group in shape)
+        counts = Counter(shape[person] for person in holding)
+        same[shape, tuple(sorted(counts.items()))].append(holding)
+    worst = Fraction(0)
+    for (shape, counts), worlds in same.items():  # type: ignore[misc]
+        sizes = Counter(shape)
+        times = Counter(person for holding in worlds for person in holding)
+        for group, count in counts:
+            most = max(times[person] for person in range(number) if shape[person] == group)
+            worst = max(worst, Fraction(most, len(worlds)) / Fraction(count, sizes[group]))
+    return worst
+
+
 @pytest.mark.parametrize("method", ["top-down", "bottom-up"])
-def test_every_member_could_have_been_the_holder(
-    method: Method, minimum_size: int, columns: int
-) -> None:
-    draw = np.random.default_rng(1)
-    places = np.stack([draw.permutation(PEOPLE) for _ in range(columns)], axis=1).tolist()
-    shared = []  # for everybody as the holder, who shares its group
-    for holder in range(PEOPLE):
-        people = [
-            Person(tuple(at), frozenset({0} if person == holder else ()))
-            for person, at in enumerate(places)
-        ]
-        problem = case(
-            people,
-            [number_line(PEOPLE)] * columns,
-            [ConstantRatio(5)],
-            [Fraction(1, 2)],
-            method=method,
-            minimum_size=minimum_size,
-        )
-        group = problem.groups().group
-        shared.append(frozenset(np.flatnonzero(group == group[holder]).tolist()))
-    for members in set(shared):
-        possible = [holder for holder in range(PEOPLE) if shared[holder] == members]
-        assert len(possible) == len(members) >= 8
+def test_of_one_holder_nobody_is_struck_off(method: Method) -> None:
+    instances = 120 if method == "top-down" else 60
+    assert {worst_lift(seed, 60, 1, method, regions) for seed in range(instances)} == {1}
+
+
+@pytest.mark.parametrize("method", ["top-down", "bottom-up"])
+def test_of_two_holders_nobody_is_struck_off(method: Method) -> None:
+    instances = 24 if method == "top-down" else 12
+    assert {worst_lift(seed, 30, 2, method, regions) for seed in range(instances)} == {1}
+
+
+@pytest.mark.parametrize("holders", [1, 2, 3])
+def test_cells_that_are_dealt_tell_nothing_of_a_few_holders(holders: int) -> None:
+    number = {1: 60, 2: 30, 3: 18}[holders]
+    found = {worst_lift(seed, number, holders, "top-down", cells) for seed in range(12)}
+    assert found == {Fraction(1)}
+
+
+@pytest.mark.parametrize("holders", [3, 4])
+def test_of_a_few_holders_nobody_is_struck_off(holders: int) -> None:
+    found = {worst_lift(seed, 20 - holders, holders, "top-down", regions) for seed in range(6)}
+    assert found == {Fraction(1)}
+
+
+@pytest.mark.parametrize("method", ["top-down", "bottom-up"])
+def test_large_cells_are_cut_alike_wherever_the_holder_is(method: Method) -> None:
+    """Cells of more than a few hundred people are cut by a sample of them."""
+    number = 3000
+    places, _, _ = instance(1, number)
+    draw = np.random.default_rng(2)
+    for holder in draw.choice(number, 3, replace=False).tolist():
+        group = regions(world(places, (holder,), 5, method, 1))
+        members = np.flatnonzero(group == group[holder])
+        assert len(members) >= 8
+        for other in members.tolist():
+            again = regions(world(places, (other,), 5, method, 1))
+            assert np.flatnonzero(again == again[other]).tolist() == members.tolist()
+
+
+def test_a_choice_between_two_results_would_be_found_out() -> None:
+    """The attack succeeds on what was published before: the narrower of two ways of cutting."""
+
+    def narrower(problem: Case) -> NDArray[np.int64]:
+        """Along the first column or the last, whichever makes the holder's group narrower."""
+        codes = problem.population.codes
+        holder = int(np.flatnonzero(np.diff(problem.population.held_start))[0])
+        found = []
+        for column in (0, -1):
+            order = np.argsort(codes[column], kind="stable")
+            group = np.empty(len(order), dtype=np.int64)
+            group[order] = np.arange(len(order)) // 10
+            mine = codes[:, group == group[holder]]
+            found.append((int((mine.max(axis=1) - mine.min(axis=1)).sum()), column, group))
+        return min(found)[2]
+
+    assert max(worst_lift(seed, 60, 1, "top-down", narrower) for seed in (1, 3, 5)) > 2

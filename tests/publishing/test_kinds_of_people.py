@@ -202,9 +202,11 @@ def test_a_strategy_may_change_between_releases(hospital: Clinic, tmp_path: Path
         serigraph.publish(
             hospital.tables[number],
             series,
+            registry=hospital.registry,
             # What a plan left little of may be more than another plan can do with.
             allow_suppression=True,
             randomness=SeededRandomness(number),
         )
     tables = hospital.tables[:3]
-    check_series(series, tables, exported=exported(series, tmp_path / "export"))
+    folder = exported(series, tmp_path / "export")
+    check_series(series, tables, hospital.registry, exported=folder)

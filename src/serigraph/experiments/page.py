@@ -197,6 +197,10 @@ def _harder(study: Study) -> str:
         "records)</li>"
         for row in breaking.to_dicts()
     ]
+    lines += [
+        f"<li>{escape(row['series'])}: refused from round {row['first_round_refused']} on</li>"
+        for row in table.filter(pl.col("first_round_refused") > 0).to_dicts()
+    ]
     above = table.filter(pl.col("people_above_threshold") > 0)
     lines += [
         f"<li>{escape(row['series'])}: {row['share_above_threshold']:.1%} of the people end above "

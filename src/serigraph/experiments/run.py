@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.engines import Plan, make_release
+from serigraph.errors import PromiseError
 from serigraph.experiments.baselines import Grouped, anatomy, mondrian, unprotected
 from serigraph.experiments.exposure_audit import audit_series
 from serigraph.experiments.m_invariance import Memory, m_invariant
@@ -71,9 +73,14 @@ def run_series(setting: Setting, source: Source) -> Ran:
     releases: list[Row] = []
     seconds: list[Row] = []
     people: list[NDArray[np.int64]] = []
+    refused = 0
     for number, table in enumerate(populations(setting, source), 1):
         begun = time.perf_counter()
-        made = make(number, table)
+        try:
+            made = make(number, table)
+        except PromiseError:
+            refused = number  # a series that is refused once does not go on
+            break
         taken = time.perf_counter() - begun
         past.append(made.shown)
         past_if_known.append(made.shown_if_presence_known)
@@ -81,11 +88,13 @@ def run_series(setting: Setting, source: Source) -> Ran:
         place: Row = {"study": setting.study, "series": setting.name, "round": number}
         releases.append(place | _measured(setting, number, table, made))
         seconds.append(place | {"seconds": taken})
+    place = {"study": setting.study, "series": setting.name}
+    if not releases:
+        return Ran([], place | {"rounds": 0, "first_round_refused": refused}, [])
     everybody = np.unique(np.concatenate(people))
     candidates = np.unique(np.concatenate([everybody, *(shown.ids for shown in past)]))
     audit = audit_series(past, candidates[candidates <= everybody.max()], setting.threshold)
     known = audit_series(past_if_known, everybody, setting.threshold)
-    place = {"study": setting.study, "series": setting.name}
     summary = place | _means(releases)
     summary |= {
         "threshold": float(setting.threshold),
@@ -96,6 +105,7 @@ def run_series(setting: Setting, source: Source) -> Ran:
         "largest_p_presence_known": float(known.largest),
         "people_with_records": len(everybody),
         "most_links": max((n for n, pairs in enumerate(audit.links) if pairs), default=0),
+        "first_round_refused": refused,
         "first_round_with_suppression": next(
             (int(row["round"]) for row in releases if float(row["suppressed_share"]) > 0), 0
         ),
@@ -105,7 +115,19 @@ def run_series(setting: Setting, source: Source) -> Ran:
 
 def _maker(setting: Setting, randomness: Randomness, past: list[Shown]) -> _Maker:
     if setting.way == "serigraph":
-        return lambda number, table: _published(setting, number, table, past, randomness)
+        left: dict[str, Fraction] = {}  # of thresholds, after suppression
+
+        def publish(number: int, table: Population) -> _Release:
+            protected = tuple(
+                replace(value, threshold=left.get(value.name, value.threshold))
+                for value in table.protected
+            )
+            charged = replace(table, protected=protected)
+            made = _published(setting, number, charged, past, randomness)
+            left.update({value.name: value.threshold for value in made.population.protected})
+            return made
+
+        return publish
     memory = Memory({})
 
     def group(number: int, table: Population) -> _Release:

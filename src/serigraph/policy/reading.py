@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails
 
 from serigraph.errors import PolicyError
@@ -90,9 +91,16 @@ def _written(place: tuple[int | str, ...], lines: KeyLines) -> list[str]:
     return known
 
 
+class _KeysOnly(GenerateJsonSchema):
+    """Keys, without their defaults: fractions are nothing that JSON knows."""
+
+    def encode_default(self, dft: object) -> object:
+        return str(dft)
+
+
 def _known_keys(place: tuple[int | str, ...]) -> list[str]:
     """The keys that the model at this place has."""
-    schema = PolicyForm.model_json_schema(by_alias=True)
+    schema = PolicyForm.model_json_schema(by_alias=True, schema_generator=_KeysOnly)
     here: Mapping[str, Any] = schema
     for part in place[:-1]:
         here = _resolved(here, schema)

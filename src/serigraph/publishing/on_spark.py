@@ -29,13 +29,13 @@ from serigraph.ledger.parts import GROUPS, VALUES
 from serigraph.policy import Policy
 from serigraph.privacy.strategies import OptimalSchedule
 from serigraph.progress import Progress
+from serigraph.publishing.choices import known_choice
 from serigraph.publishing.files import write_tables
 from serigraph.publishing.published import Published, TablesOnDisk
 from serigraph.publishing.terms import (
     advice,
     default_label,
     draft_of,
-    known_choice,
     plan_of,
     policy_in_force,
     policy_path,

@@ -14,6 +14,7 @@ from serigraph.engines.compiling import ready_kernels
 from serigraph.engines.spark.sources import is_spark_frame
 from serigraph.ledger import Series, storage_errors
 from serigraph.progress import Progress, silently
+from serigraph.publishing.choices import known_choice
 from serigraph.publishing.files import write_tables
 from serigraph.publishing.published import Published, TablesInMemory
 from serigraph.publishing.standing import links_so_far
@@ -21,7 +22,6 @@ from serigraph.publishing.terms import (
     advice,
     default_label,
     draft_of,
-    known_choice,
     plan_of,
     policy_in_force,
     policy_path,

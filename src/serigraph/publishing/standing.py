@@ -14,7 +14,7 @@ from serigraph.policy import Policy, read_policy
 from serigraph.population import Standing, standing
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.strategies import OptimalSchedule
-from serigraph.publishing.terms import known_choice
+from serigraph.publishing.choices import threshold_left
 from serigraph.publishing.worst_pairs import ClosestPairs, closest_pairs
 from serigraph.short_repr import ShortRepr, at_most
 
@@ -100,7 +100,7 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
     values = [
         ValueStanding(
             name=name,
-            threshold=_threshold_left(releases, policy, name),
+            threshold=threshold_left(releases, policy, name),
             pairs=int(stands.spent[number].sum()),
             near_limit=int(stands.spent[number, -1]),
             most_links=int(np.flatnonzero(stands.links[number]).max(initial=0)),
@@ -128,7 +128,7 @@ def history(
     """Every exposure of a person to a protected value, over all releases."""
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     policy = read_policy(opened.path / "policy.toml")
-    threshold = _threshold_left(opened.releases(), policy, value)
+    threshold = threshold_left(opened.releases(), policy, value)
     return PersonHistory(value, threshold, opened.exposures(person, value))
 
 
@@ -142,13 +142,7 @@ def links_so_far(series: Series, policy: Policy) -> tuple[int, ...]:
 def _standing(series: Series, policy: Policy, names: tuple[str, ...]) -> Standing:
     past = series.history(series.people()["id"], names)
     releases = series.releases()
-    return standing(past, [_threshold_left(releases, policy, name) for name in names])
-
-
-def _threshold_left(releases: tuple[ReleaseRecord, ...], policy: Policy, name: str) -> Fraction:
-    """What groups may spend of the threshold of a value, after what suppression has told."""
-    choice, threshold = known_choice(releases), policy.threshold_of(name)
-    return threshold if choice is None else choice.threshold_left(name, threshold)
+    return standing(past, [threshold_left(releases, policy, name) for name in names])
 
 
 def _histogram(stands: Standing) -> tuple[int, ...]:

@@ -51,11 +51,6 @@ def default_label(table: Any, number: int) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", named).strip("_-") or f"release-{number}"
 
 
-def known_choice(releases: tuple[ReleaseRecord, ...]) -> ProtectedChoice | None:
-    """What is protected since the first release, if there is one."""
-    return ProtectedChoice.from_json(releases[-1].protected_json) if releases else None
-
-
 def plan_of(policy: Policy, strategy: Strategy, label: str, allow_suppression: bool) -> Plan:
     """What the engine is asked for."""
     return Plan(

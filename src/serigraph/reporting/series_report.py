@@ -251,8 +251,7 @@ def _mitigated(releases: Sequence[ReleaseRecord]) -> Section:
         lead="How large groups were, and what precision they cost.",
         facts=[
             ("Strategy", str(summaries[-1]["strategy"])),
-            ("Values suppressed", f"{sum(each['suppressed_values'] for each in summaries):,}"),
-            ("People left out", f"{sum(each['people_left_out'] for each in summaries):,}"),
+            ("Holders left out", f"{sum(each['suppressed_values'] for each in summaries):,}"),
             width_fact(mean_width, form),
         ],
         charts=[
