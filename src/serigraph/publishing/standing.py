@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from serigraph.ledger import PastExposure, ReleaseRecord, Series
-from serigraph.policy import Policy, read_policy
-from serigraph.population import Standing, standing
+from serigraph.policy import read_policy
+from serigraph.population import standing
 from serigraph.privacy.breach import breach_probability, survival
-from serigraph.privacy.strategies import OptimalSchedule
 from serigraph.publishing.worst_pairs import ClosestPairs, closest_pairs
 from serigraph.short_repr import ShortRepr, at_most
 
@@ -94,8 +93,9 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
     policy = read_policy(opened.path / "policy.toml")
     releases = opened.releases()
     names = opened.protected_names()
-    stands = _standing(opened, policy, names)
-    strategy = policy.strategy_for(_histogram(stands))
+    past = opened.history(opened.people()["id"], names)
+    stands = standing(past, [policy.threshold_of(name) for name in names])
+    strategy = policy.strategy_for(opened.link_gaps)
     values = [
         ValueStanding(
             name=name,
@@ -128,19 +128,3 @@ def history(
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     policy = read_policy(opened.path / "policy.toml")
     return PersonHistory(value, policy.threshold_of(value), opened.exposures(person, value))
-
-
-def links_so_far(series: Series, policy: Policy) -> tuple[int, ...]:
-    """How many pairs have had 0, 1, 2, ... links; empty unless the strategy learns from it."""
-    if not isinstance(policy.strategy_for(), OptimalSchedule) or not series.releases():
-        return ()
-    return _histogram(_standing(series, policy, series.protected_names()))
-
-
-def _standing(series: Series, policy: Policy, names: tuple[str, ...]) -> Standing:
-    past = series.history(series.people()["id"], names)
-    return standing(past, [policy.threshold_of(name) for name in names])
-
-
-def _histogram(stands: Standing) -> tuple[int, ...]:
-    return tuple(int(number) for number in stands.links.sum(axis=0))
