@@ -200,3 +200,28 @@ def test_a_role_without_a_column_is_refused(table: pl.DataFrame, message: str) -
 def test_a_column_that_is_not_there_is_refused() -> None:
     with pytest.raises(TableError, match="no column 'absent'"):
         propose_policy(clinic(), "t.csv", sensitive="absent")
+
+
+@pytest.mark.parametrize(
+    ("table", "named"),
+    [
+        (clinic(patient_id=[None, *range(PEOPLE - 1)]), {"person": "patient_id"}),
+        (clinic(x=[i + 0.5 for i in range(PEOPLE)]), {"person": "x"}),
+        (clinic(patient_id=[*range(60), *range(60)], diagnosis=[["flu"], ["hiv"]] * 60), {}),
+        (clinic(x=[{"a": 1}] * PEOPLE), {"sensitive": "x"}),
+        (clinic(), {"person": "sex", "sensitive": "sex"}),
+        (clinic(diagnosis=["flu"] * PEOPLE), {}),
+    ],
+)
+def test_what_could_not_be_published_is_refused_at_once(
+    table: pl.DataFrame, named: dict[str, str]
+) -> None:
+    with pytest.raises(TableError) as refused:
+        propose_policy(table, "t.csv", **named)
+    assert refused.value.remedy
+
+
+def test_free_text_may_be_named_as_sensitive_but_gets_a_note(tmp_path: Path) -> None:
+    proposal = propose_policy(clinic(), "t.csv", sensitive="remark")
+    assert accepted(clinic(), proposal, tmp_path)[0].sensitive.column == "remark"
+    assert any("'remark' would be published as it is" in note for note in proposal.notes)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from serigraph.errors import TableError
 from serigraph.policy import Policy, Reading
 from serigraph.publishing.first_plan import (
     FEWEST_RELEASES,
@@ -19,6 +20,8 @@ from serigraph.publishing.first_plan import (
 )
 from serigraph.tables.cells import read_text
 from serigraph.tables.column_guesses import ColumnGuess, masked_digits
+from serigraph.tables.identifiers import read_ids
+from serigraph.tables.people import repeated_people
 from serigraph.tables.roles import Roles, guess_roles
 from serigraph.tables.rows import counted
 from serigraph.tables.value_list import ValueList, list_values
@@ -78,8 +81,18 @@ def _parsed(lines: list[str]) -> Policy:
 
 def _holders(table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, int]:
     """How many ``people`` hold each ``value``, and how many people there are."""
-    ids, _ = read_text(table[policy.person.id], policy.reading)
-    values, _ = read_values(table[policy.sensitive.column], policy)
+    source = "the table"
+    by_source, problems = read_ids({source: table[policy.person.id]}, policy)
+    ids = by_source[source]
+    values, wrong = read_values(table[policy.sensitive.column], policy)
+    problems += [*wrong, *repeated_people(ids, source, policy)]
+    if problems:
+        raise TableError(
+            f"column {policy.person.id!r} cannot be the id, or {policy.sensitive.column!r} cannot "
+            "be the sensitive column",
+            remedy="correct the table, or name others with --person COLUMN and --sensitive COLUMN",
+            problems=problems,
+        )
     held = values.with_columns(pl.col("value").cast(pl.String), person=ids.gather(values["row"]))
     holders = held.group_by("value").agg(pl.col("person").n_unique().alias("people"))
     return holders, ids.n_unique()

@@ -11,7 +11,7 @@ import polars as pl
 from serigraph.errors import TableError
 from serigraph.policy import Reading
 from serigraph.tables.cells import read_text, whole_where_possible
-from serigraph.tables.column_guesses import ColumnGuess
+from serigraph.tables.column_guesses import LIKELY_MISSING, ColumnGuess
 from serigraph.tables.vocabulary import (
     BIRTH,
     CONTACT,
@@ -107,7 +107,7 @@ def _candidate(table: pl.DataFrame, name: str, guess: ColumnGuess) -> IdCandidat
         column = whole_where_possible(column.cast(pl.Float64).fill_nan(None))
     if guess.kind == "date" or not (column.dtype.is_integer() or column.dtype == pl.String):
         return None
-    cells, _ = read_text(column, Reading())
+    cells, _ = read_text(column, Reading(null_values=LIKELY_MISSING))
     said = called(name)
     repeats = cells.n_unique() < table.height
     if cells.null_count() or (repeats and said in ("anything", "record", "row")):

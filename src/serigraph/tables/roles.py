@@ -52,6 +52,11 @@ def guess_roles(table: pl.DataFrame, *, person: str = "", sensitive: str = "") -
     named = [name for name in (person, sensitive) if name]
     if problems := missing_columns(table, named, "the table"):
         raise TableError(problems[0], remedy="name a column that the table has")
+    if person and person == sensitive:
+        raise TableError(
+            f"column {person!r} cannot be both the id and the sensitive column",
+            remedy="name two columns",
+        )
     guesses = {name: guess_column(table[name]) for name in table.columns}
     notes = []
     if not person:
@@ -60,7 +65,9 @@ def guess_roles(table: pl.DataFrame, *, person: str = "", sensitive: str = "") -
     if not sensitive:
         sensitive, note = find_sensitive(table, guesses, person)
         notes.append(note)
-    ids, _ = read_text(table[person], Reading())
+    elif why := why_it_names_people(sensitive, _text(table[sensitive]), guesses[sensitive]):
+        notes.append(f"column {sensitive!r} would be published as it is, and {why}")
+    ids = _text(table[person])
     form, delimiter = form_of(table[sensitive], rows_repeat=ids.n_unique() < table.height)
     rest = [name for name in table.columns if name not in (person, sensitive)]
     left_out = {
@@ -99,7 +106,7 @@ def _why_left_out(column: pl.Series, guess: ColumnGuess, ids: pl.Series) -> str:
     """Why a column cannot be, or should not be, a quasi-identifier; empty if it can."""
     if guess.kind == "unusable":
         return "it is empty, or holds lists or other composite values"
-    cells = read_text(column, Reading())[0]
+    cells = _text(column)
     if guess.kind == "date":
         cells = without_time(cells)
     per_person = pl.DataFrame({"id": ids, "cell": cells}).unique(maintain_order=True)
@@ -116,6 +123,10 @@ def _why_left_out(column: pl.Series, guess: ColumnGuess, ids: pl.Series) -> str:
     if per_person.height > people:
         return "it differs between the rows of one person"
     return ""
+
+
+def _text(column: pl.Series) -> pl.Series:
+    return read_text(column, Reading())[0]
 
 
 def _known_to_outsiders(kept: dict[str, ColumnGuess]) -> dict[str, ColumnGuess]:

@@ -27,19 +27,18 @@ def find_sensitive(
     Raises ``TableError`` that asks for ``--sensitive``, with all candidates, where it is not clear.
     """
     rows_repeat = _cells(table[person]).n_unique() < table.height
-    usable = [
-        name
-        for name in table.columns
-        if name != person and _can_be_sensitive(table[name], guesses[name], rows_repeat)
-    ]
+
+    def usable(name: str) -> bool:
+        return name != person and _can_be_sensitive(table[name], guesses[name], rows_repeat)
+
     for pattern in SENSITIVE.split():
-        named = [name for name in usable if says(name, pattern)]
+        named = [name for name in table.columns if says(name, pattern) and usable(name)]
         plainest = [name for name in named if len(words(name)) == 1]
         if len(named) == 1 or len(plainest) == 1:
             return (plainest or named)[0], ""
         if named:
             raise _question(table, named, "more than one column has the name of a sensitive one")
-    others = [name for name in usable if not says(name, QUASI_IDENTIFIER)]
+    others = [name for name in table.columns if not says(name, QUASI_IDENTIFIER) and usable(name)]
     nested = [name for name in others if table.schema[name].is_nested()]
     texts = [
         name
@@ -67,11 +66,12 @@ def form_of(column: pl.Series, rows_repeat: bool) -> tuple[Form, str]:
         return "rows", ""
     cells = _cells(column)
     for delimiter in (";", "|", ","):
-        several = cells.str.contains(delimiter, literal=True)
+        if not cells.str.contains(delimiter, literal=True).any():
+            continue
         items = cells.str.split(delimiter).explode().str.strip_chars()
         # Names of diseases hold commas; lists repeat their items in many combinations.
         ratio = 2 if delimiter == "," else 1
-        if several.mean() and items.n_unique() * ratio < cells.n_unique():
+        if items.n_unique() * ratio < cells.n_unique():
             return "delimited", delimiter
     return "single", ""
 
