@@ -112,11 +112,13 @@ def _notes(plan: FirstPlan) -> list[str]:
             "a registry of the population with each release (--registry) leaves room for more"
         )
     if plan.excepted:
-        number = len(plan.excepted)
+        are, them = ("is", "it") if len(plan.excepted) == 1 else ("are", "them")
+        fits_once = max(plan.excepted.values()) * 2 <= plan.people
         notes.append(
-            f"{counted(number, 'value')} {'is' if number == 1 else 'are'} held by too many people "
-            f"to be protected, even for {_fewest(plan)}: a registry makes room for them, or a "
-            "plan for a single release; then take them out of except in [protected]"
+            f"{counted(len(plan.excepted), 'value')} {are} held by too many people to be "
+            f"protected, even for {_fewest(plan)}: a registry makes room for {them}"
+            + ", or a plan for a single release" * (fits_once and plan.releases > 1)
+            + f"; then take {them} out of except in [protected]"
         )
     return notes
 
