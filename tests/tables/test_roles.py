@@ -205,13 +205,14 @@ def test_free_text_is_never_the_sensitive_column() -> None:
         (["diag1", "diag2"], ""),
         (["colour", "shape"], ""),
         (["colour"], "colour"),
+        (["colour", "visit_id", "hospital no"], "colour"),
     ],
 )
 def test_the_sensitive_column_is_known_by_its_name_or_asked_for(
     names: list[str], chosen: str
 ) -> None:
     draw = random.Random(2)
-    values = {name: draw.choices(list("abcdefgh"), k=PEOPLE) for name in names}
+    values = {name: pl.Series(draw.choices(list("abcdefgh"), k=PEOPLE)) for name in names}
     rows = table(patient=unique()).drop("diagnosis").with_columns(**values)
     if chosen:
         assert guess_roles(rows).sensitive == chosen

@@ -11,6 +11,7 @@ from serigraph.policy import Reading
 from serigraph.tables.cells import read_text
 from serigraph.tables.column_guesses import ColumnGuess
 from serigraph.tables.naming_columns import why_it_names_people
+from serigraph.tables.person_column import called
 from serigraph.tables.rows import counted
 from serigraph.tables.vocabulary import AMOUNT, QUASI_IDENTIFIER, SENSITIVE, says, words
 
@@ -38,7 +39,11 @@ def find_sensitive(
             return (plainest or named)[0], ""
         if named:
             raise _question(table, named, "more than one column has the name of a sensitive one")
-    others = [name for name in table.columns if not says(name, QUASI_IDENTIFIER) and usable(name)]
+    others = [
+        name
+        for name in table.columns
+        if not says(name, QUASI_IDENTIFIER) and called(name) == "anything" and usable(name)
+    ]
     nested = [name for name in others if table.schema[name].is_nested()]
     texts = [
         name
