@@ -77,7 +77,7 @@ def test_any_proposal_is_published(
     table = pl.DataFrame(
         {
             "patient": range(len(values) + without),
-            "age": [number * 37 % 91 for number in range(len(values) + without)],
+            "age": [number * 37 % 40 for number in range(len(values) + without)],
             "diagnosis": values + [None] * without,
         }
     )
