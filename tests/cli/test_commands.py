@@ -147,8 +147,10 @@ def test_publishing_and_looking_at_it(files: Path, hospital: Clinic) -> None:
     assert Fraction(history.json["survival"]) == kept
     assert Fraction(history.json["probability"]) == 1 - kept
     assert f"n = {exposure['size']:>6,}" in run("history", series, *options).out
-    never = run("history", series, "--person", person, "--value", "flu")
-    assert never.out.startswith("Never in a group with this value")
+    unprotected = run("history", series, "--person", person, "--value", "flu")
+    assert unprotected.code == 3
+    assert "not protected" in unprotected.err
+    assert not unprotected.out
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
+from serigraph.errors import InputRefused
 from serigraph.ledger import PastExposure, ReleaseRecord, Series
 from serigraph.policy import read_policy
 from serigraph.population import standing
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.publishing.worst_pairs import ClosestPairs, closest_pairs
 from serigraph.short_repr import ShortRepr, at_most
+from serigraph.tables import ProtectedChoice
+
+_NAMED = 8  # protected values in a message
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,7 @@ class PersonHistory(ShortRepr):
     value: str
     threshold: Fraction
     exposures: tuple[PastExposure, ...]
+    was_ever_shown: bool  # whether a group of any release held the value
 
     @property
     def survival(self) -> Fraction:
@@ -124,7 +131,40 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
 def history(
     series: str | os.PathLike[str] | Series, person: str | int, value: str
 ) -> PersonHistory:
-    """Every exposure of a person to a protected value, over all releases."""
+    """Every exposure of a person to a protected value or class, over all releases.
+
+    ``InputRefused`` if the value is not protected, because the ledger keeps nothing about it, or if
+    the ledger does not know the person. A protected value that nobody has held is no exposure.
+    """
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     policy = read_policy(opened.path / "policy.toml")
-    return PersonHistory(value, policy.threshold_of(value), opened.exposures(person, value))
+    published = opened.protected_names()
+    for release in opened.releases()[-1:]:
+        choice = ProtectedChoice.from_json(release.protected_json)
+        classes = release.policy["protected"]["classes"]
+        if not (choice.covers(value) or value in classes):
+            raise _unprotected(value, choice, classes, published, str(opened.path))
+    return PersonHistory(
+        value=value,
+        threshold=policy.threshold_of(value),
+        exposures=opened.exposures(person, value),
+        was_ever_shown=value in published,
+    )
+
+
+def _unprotected(
+    value: str,
+    choice: ProtectedChoice,
+    classes: Collection[str],
+    published: tuple[str, ...],
+    where: str,
+) -> InputRefused:
+    names = sorted({*classes, *(choice.values if choice.rule == "only" else published)})
+    near = difflib.get_close_matches(value, names, 1)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    listed = ", ".join(repr(name) for name in names[:_NAMED]) + more
+    return InputRefused(
+        "this value is not protected: the ledger keeps nothing about it",
+        where=where,
+        remedy=f"did you mean {near[0]!r}?" if near else f"protected so far: {listed or 'none'}",
+    )
