@@ -128,10 +128,11 @@ def test_publishing_and_looking_at_it(files: Path, hospital: Clinic) -> None:
     exported = run("export", series, files / "out", "--json")
     assert exported.code == 0
     names = {Path(each).name for each in exported.json["files"]}
-    assert names == {f"{each}.parquet" for each in ("releases", "members", "groups", "values")}
+    kinds = ("releases", "members", "groups", "values", "thresholds", "classes")
+    assert names == {f"{each}.parquet" for each in kinds}
     values = pl.read_parquet(files / "out" / "values.parquet")
     members = pl.read_parquet(files / "out" / "members.parquet")
-    assert run("export", series, files / "out2").out.count("\n") == 4
+    assert run("export", series, files / "out2").out.count("\n") == len(kinds)
     assert run("export", series, files / "out").code == 3  # not empty any more
 
     group = values.filter(release=1).row(0, named=True)
