@@ -129,6 +129,7 @@ form = "{case.shape}"
 {delimiter}
 [protected]
 except = {json.dumps(COMMON)}
+unheld = "allow"
 {classes if case.has_class else ""}
 [guarantee]
 threshold = "1/2"

@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 
 from ledger.builders import FIRST, SECOND, Person, new_series, publish
+from serigraph import publishing
 from serigraph.errors import InputRefused, StorageError
-from serigraph.ledger import PRESENCE_KNOWN
+from serigraph.ledger import PRESENCE_KNOWN, Series
 
 CONTRACT = {
     "releases": {
@@ -23,6 +24,8 @@ CONTRACT = {
     "members": {"release": pl.Int64, "person": pl.String, "group": pl.Int64, "present": pl.Boolean},
     "groups": {"release": pl.Int64, "group": pl.Int64, "size": pl.Int64, "present": pl.Int64},
     "values": {"release": pl.Int64, "group": pl.Int64, "value": pl.String, "count": pl.Int64},
+    "thresholds": {"release": pl.Int64, "value": pl.String, "threshold": pl.String},
+    "classes": {"release": pl.Int64, "class": pl.String, "value": pl.String},
 }
 
 
@@ -66,6 +69,61 @@ def test_two_releases(tmp_path: Path) -> None:
         (2, 0, "HIV", 2),
         (2, 1, "flu", 1),
     ]
+    assert frames["thresholds"].rows() == [
+        (1, "HIV", "1/3"),
+        (1, "cough", "1/3"),
+        (1, "flu", "1/3"),
+        (2, "HIV", "1/3"),
+        (2, "flu", "1/3"),
+    ]
+
+
+def test_thresholds_and_classes(tmp_path: Path) -> None:
+    """Whoever has the export alone can tell whether every value is within its own threshold."""
+    text = """version = 1
+[person]
+id = "patient"
+[quasi_identifiers.age]
+kind = "numeric"
+[sensitive]
+column = "diagnosis"
+[protected]
+{protected}
+[protected.classes]
+"any STD" = ["chlamydia", "gonorrhoea"]
+[protected.thresholds]
+"any STD" = "1/5"
+HIV = "0.09"
+[guarantee]
+threshold = "1/3"
+[strategy]
+name = "constant"
+releases = 1
+"""
+    diseases = ["HIV", "chlamydia", "gonorrhoea", *["flu"] * 197]
+    table = pl.DataFrame(
+        {"patient": range(200), "age": [20 + n % 9 for n in range(200)], "diagnosis": diseases}
+    )
+    expected = [
+        (1, "HIV", "9/100"),
+        (1, "any STD", "1/5"),
+        (1, "chlamydia", "1/3"),
+        (1, "gonorrhoea", "1/3"),
+    ]
+    for number, protected in enumerate(
+        ('values = ["HIV", "chlamydia", "gonorrhoea"]', 'except = ["flu"]')
+    ):
+        policy = text.format(protected=protected).encode()
+        series = Series.create(tmp_path / f"clinic{number}", {"policy.toml": policy})
+        publishing.publish(table, series, label="r1")
+        series.export(tmp_path / f"out{number}")
+        frames = read(tmp_path / f"out{number}")
+        assert frames["thresholds"].rows() == expected
+        assert frames["classes"].rows() == [
+            (1, "any STD", "chlamydia"),
+            (1, "any STD", "gonorrhoea"),
+        ]
+        assert set(frames["values"]["value"]) <= set(frames["thresholds"]["value"])
 
 
 def test_integer_ids_are_exported_as_text(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from policy.examples import FULL, changed
 from serigraph.errors import PolicyError
 from serigraph.policy import parse_policy, read_policy
+from serigraph.privacy.link_chances import LinkGaps, learned_link_chances
 from serigraph.privacy.strategies import ConstantRatio, Geometric, OptimalSchedule
 
 MANY_PROBLEMS = """\
@@ -150,11 +151,13 @@ def test_strategies_are_built_exactly(written: str, expected: object) -> None:
     assert parse_policy(text, "policy.toml", Path()).strategy_for() == expected
 
 
-def test_learned_chances_follow_the_histogram_of_links() -> None:
-    text = changed(('name = "constant"\nreleases = 10', 'name = "schedule"'))
-    strategy = parse_policy(text, "policy.toml", Path()).strategy_for([0, 2, 2])
-    assert isinstance(strategy, OptimalSchedule)
-    assert strategy.link_chances[:2] == (1, Fraction(1, 2))
+@pytest.mark.parametrize(("planned", "links"), [("", 20), ("\nreleases = 4", 4)])
+def test_learned_chances_follow_the_links_so_far(planned: str, links: int) -> None:
+    text = changed(('name = "constant"\nreleases = 10', f'name = "schedule"{planned}'))
+    policy = parse_policy(text, "policy.toml", Path())
+    assert policy.strategy_for() == OptimalSchedule((1.0,) * links)
+    seen = LinkGaps(again={(1, 1): 490}, waiting={(1, 3): 500})
+    assert policy.strategy_for(lambda: seen) == OptimalSchedule(learned_link_chances(seen, links))
 
 
 @pytest.mark.parametrize(
@@ -164,6 +167,7 @@ def test_learned_chances_follow_the_histogram_of_links() -> None:
         'name = "schedule"\nlink_chances = [0.5, 1]',
         'name = "schedule"\nlink_chances = "guessed"',
         'name = "schedule"\nreplan = false',
+        'name = "schedule"\nreleases = 2\nlink_chances = [1, 0.5]',
         'name = "constant"\nreleases = 0',
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from population.settings import unhurried
-from serigraph.population import History, standing
+from serigraph.population import History, link_gaps, standing
+from serigraph.privacy.link_chances import LinkGaps
 
 THRESHOLDS = [Fraction(1, 2), Fraction(1, 3), Fraction(9, 10)]
 
@@ -36,20 +38,23 @@ def pasts(draw: st.DrawFn) -> tuple[list[list[int]], list[Held]]:
     return draw(st.lists(rows, min_size=1, max_size=6)), held
 
 
-@unhurried
-@given(pasts())
-def test_everybody_stands_where_a_walk_through_the_ledger_says(
-    past: tuple[list[list[int]], list[Held]],
-) -> None:
-    people, held = past
-    history = History.of_groups(
+def history_of(people: list[list[int]], held: list[Held]) -> History:
+    return History.of_groups(
         np.array(people, dtype=np.int32),
         [len(group) for group in held],
         [value for group in held for value in sorted(group)],
         [group[value][0] for group in held for value in sorted(group)],
         [4] * len(held),
     )
-    found = standing(history, THRESHOLDS)
+
+
+@unhurried
+@given(pasts())
+def test_everybody_stands_where_a_walk_through_the_ledger_says(
+    past: tuple[list[list[int]], list[Held]],
+) -> None:
+    people, held = past
+    found = standing(history_of(people, held), THRESHOLDS)
     spent: Counter[tuple[int, int]] = Counter()
     links: Counter[tuple[int, int]] = Counter()
     for person, groups in enumerate(people):
@@ -72,6 +77,22 @@ def test_everybody_stands_where_a_walk_through_the_ledger_says(
     assert found.pairs == sum(spent.values())
 
 
+@unhurried
+@given(pasts())
+def test_gaps_are_counted_from_link_to_link(past: tuple[list[list[int]], list[Held]]) -> None:
+    people, held = past
+    again: Counter[tuple[int, int]] = Counter()
+    waiting: Counter[tuple[int, int]] = Counter()
+    for groups, value in product(people, range(len(THRESHOLDS))):
+        linked = [n for n, group in enumerate(groups) if group >= 0 and value in held[group]]
+        again.update((link, b - a) for link, (a, b) in enumerate(pairwise(linked), 1))
+        if linked:
+            waiting[len(linked), len(groups) - 1 - linked[-1]] += 1
+    found = link_gaps(history_of(people, held), len(THRESHOLDS))
+    assert found == LinkGaps(dict(again), dict(waiting))
+
+
 def test_nobody_stands_anywhere_before_the_first_release() -> None:
     found = standing(History.none(3), [])
     assert (found.pairs, found.largest_by_person.tolist()) == (0, [0.0, 0.0, 0.0])
+    assert link_gaps(History.none(3), 0) == LinkGaps()

@@ -172,6 +172,27 @@ def test_a_new_value_of_a_taxonomy(hospital: Clinic, tmp_path: Path) -> None:
     check_series(series, [table, strange], exported=folder, meaning=meaning)
 
 
+@pytest.mark.parametrize("output", FORMS)
+@pytest.mark.parametrize("returning", [0.7, 0.9])
+def test_a_schedule_that_learns_needs_no_suppression_where_a_constant_ratio_needs_none(
+    tmp_path: Path, returning: float, output: str
+) -> None:
+    """A panel whose values recur. Nothing is suppressed in eight releases, and in the last one
+    groups are smaller than those of the constant ratio."""
+    panel = clinic(
+        releases=8, people=1500, registered=9000, seed=5, returning=returning, changing=0.1
+    )
+    sizes = {}
+    for strategy in ("constant", "schedule"):
+        text = policy_text(strategy=f'name = "{strategy}"', output=f'form = "{output}"')
+        series = new_series(tmp_path / strategy, text)
+        releases = publish_all(series, panel.tables)  # refused if anything had to be suppressed
+        sizes[strategy] = releases[-1].figures["mean_size_with_protected_value"]
+    assert sizes["schedule"] < sizes["constant"]
+    first, second = (series.releases()[number].strategy for number in (0, 1))
+    assert first == second, "one release says nothing of a second link"
+
+
 def test_a_schedule_learns_from_the_ledger(hospital: Clinic, tmp_path: Path) -> None:
     text = policy_text(strategy='name = "schedule"\nlink_chances = "learned"')
     series = new_series(tmp_path / "clinic", text)

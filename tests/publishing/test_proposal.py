@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tomllib
 from pathlib import Path
 
 import polars as pl
@@ -59,8 +60,7 @@ def test_every_column_gets_a_role_or_a_note(tmp_path: Path) -> None:
     assert policy.reading.date_format == "%d/%m/%Y"
     assert policy.protected.values == "all"
     assert prepared.population.domains[0].has_missing
-    assert [note for note in proposal.notes if "'surname'" in note]
-    assert [note for note in proposal.notes if "'remark'" in note]
+    assert list(proposal.roles.left_out) == ["surname", "remark"]
     assert "2024H1.csv" in proposal.policy_text
 
 
@@ -88,7 +88,7 @@ def test_repeated_people_make_rows_and_what_varies_is_left_out(tmp_path: Path) -
     policy, prepared = accepted(table, proposal, tmp_path)
     assert policy.sensitive.form == "rows"
     assert "visit" not in policy.quasi_identifiers
-    assert any("'visit' is left out: it differs" in note for note in proposal.notes)
+    assert "differs between the rows" in proposal.roles.left_out["visit"]
     assert prepared.population.size == PEOPLE
     assert prepared.population.values.list.len().to_list() == [2] * PEOPLE
 
@@ -103,7 +103,8 @@ def test_delimited_and_list_columns_are_recognised(tmp_path: Path) -> None:
     table = clinic(diagnosis=sets)
     policy, prepared = accepted(table, propose_policy(table, "t.csv"), tmp_path)
     assert policy.sensitive.form == "list"
-    assert len(prepared.population.protected) == 4
+    assert {value.name for value in prepared.population.protected} == {"flu", "gout", "hiv"}
+    assert policy.protected.excepted == ("mumps",)  # more than half of the people hold it
 
 
 def test_a_comma_in_a_name_makes_no_list(tmp_path: Path) -> None:
@@ -115,16 +116,36 @@ def test_dates_that_may_have_the_month_first_get_a_note(tmp_path: Path) -> None:
     table = clinic(born=["01/02/1980", "03/04/1981"] * (PEOPLE // 2))
     proposal = propose_policy(table, "t.csv")
     assert accepted(table, proposal, tmp_path)[0].reading.date_format == "%d/%m/%Y"
-    assert any("check it" in note for note in proposal.notes)
+    assert any("dates fit" in note for note in proposal.notes)
 
 
-def test_values_that_are_too_common_are_counted_before_the_first_release(tmp_path: Path) -> None:
+def test_values_that_are_too_common_are_excepted_with_their_counts(tmp_path: Path) -> None:
     many = clinic(diagnosis=[f"d{i}" for i in range(60)] * 2)
-    assert "except = [" not in propose_policy(many, "t.csv").policy_text.replace("[...]", "")
-    proposal = propose_policy(clinic(diagnosis=["flu"] * 100 + ["gout", "hiv"] * 10), "t.csv")
-    assert '# except = ["flu", "gout", "hiv"]' in proposal.policy_text
-    assert any("3 of 3 values" in note and "3.4%" in note for note in proposal.notes)
-    assert not any("flu" in note for note in proposal.notes)
+    assert "except" not in tomllib.loads(propose_policy(many, "t.csv").policy_text)["protected"]
+    table = clinic(diagnosis=["flu"] * 100 + ["gout", "hiv"] * 10)
+    proposal = propose_policy(table, "t.csv")
+    policy, prepared = accepted(table, proposal, tmp_path)
+    assert policy.protected.excepted == ("flu",)
+    assert '"flu",  # 100 of 120 people' in proposal.policy_text
+    assert {value.name for value in prepared.population.protected} == {"gout", "hiv"}
+    assert [(each.name, each.people) for each in proposal.value_list.protected] == [
+        ("gout", 10),
+        ("hiv", 10),
+    ]
+    assert [(each.name, each.people) for each in proposal.value_list.unprotected] == [("flu", 100)]
+
+
+def test_nobody_is_alone_in_a_group_by_default(tmp_path: Path) -> None:
+    policy, _ = accepted(clinic(), propose_policy(clinic(), "t.csv"), tmp_path)
+    assert policy.guarantee.minimum_group_size == 5
+
+
+def test_three_people_with_nothing_in_common_get_a_policy(tmp_path: Path) -> None:
+    table = pl.DataFrame({"id": [0, 1, 2], "q0": [7, 8, 9], "diagnosis": ["none", "hiv", "none"]})
+    proposal = propose_policy(table, "a data frame", person="id", sensitive="diagnosis")
+    policy, _ = accepted(table, proposal, tmp_path)
+    assert list(policy.quasi_identifiers) == ["q0"]
+    assert any("3 people, too few for a group of 5" in note for note in proposal.notes)
 
 
 def test_known_columns_override_the_guess(tmp_path: Path) -> None:
@@ -179,3 +200,28 @@ def test_a_role_without_a_column_is_refused(table: pl.DataFrame, message: str) -
 def test_a_column_that_is_not_there_is_refused() -> None:
     with pytest.raises(TableError, match="no column 'absent'"):
         propose_policy(clinic(), "t.csv", sensitive="absent")
+
+
+@pytest.mark.parametrize(
+    ("table", "named"),
+    [
+        (clinic(patient_id=[None, *range(PEOPLE - 1)]), {"person": "patient_id"}),
+        (clinic(x=[i + 0.5 for i in range(PEOPLE)]), {"person": "x"}),
+        (clinic(patient_id=[*range(60), *range(60)], diagnosis=[["flu"], ["hiv"]] * 60), {}),
+        (clinic(x=[{"a": 1}] * PEOPLE), {"sensitive": "x"}),
+        (clinic(), {"person": "sex", "sensitive": "sex"}),
+        (clinic(diagnosis=["flu"] * PEOPLE), {}),
+    ],
+)
+def test_what_could_not_be_published_is_refused_at_once(
+    table: pl.DataFrame, named: dict[str, str]
+) -> None:
+    with pytest.raises(TableError) as refused:
+        propose_policy(table, "t.csv", **named)
+    assert refused.value.remedy
+
+
+def test_free_text_may_be_named_as_sensitive_but_gets_a_note(tmp_path: Path) -> None:
+    proposal = propose_policy(clinic(), "t.csv", sensitive="remark")
+    assert accepted(clinic(), proposal, tmp_path)[0].sensitive.column == "remark"
+    assert any("'remark' would be published as it is" in note for note in proposal.notes)

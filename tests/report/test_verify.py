@@ -36,6 +36,15 @@ def certificate(clinic: Path, label: str = "r2") -> Path:
     return clinic / "releases" / label / "certificate.json"
 
 
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "serigraph", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 def change(path: Path, **changes: Any) -> None:
     content = json.loads(path.read_text())
     path.write_text(json.dumps(content | changes))
@@ -67,7 +76,29 @@ def test_a_release_that_was_taken_away(clinic: Path, tmp_path: Path) -> None:
     assert verify_certificate(away / "certificate.json", series=clinic).largest is not None
     alone = verify_certificate(away / "certificate.json", files_only=True)
     assert alone.largest is None
-    assert alone.checks == ("3 files are what the certificate says",)
+    assert alone.checks == ("3 files have the digests of this certificate",)
+
+
+def test_files_that_were_changed_together_with_the_certificate(
+    clinic: Path, tmp_path: Path
+) -> None:
+    """The files agree with the certificate, and nothing more is claimed."""
+    away = tmp_path / "download"
+    shutil.copytree(clinic / "releases" / "r2", away)
+    table = away / "table.csv"
+    table.write_text(table.read_text().replace("flu", "gout"))
+    files = json.loads((away / "certificate.json").read_text())["files"]
+    digest = hashlib.sha256(table.read_bytes()).hexdigest()
+    change(away / "certificate.json", files=files | {"table.csv": digest})
+    told = run("verify", away / "certificate.json", "--files-only")
+    assert told.returncode == 0
+    assert "The files agree with this certificate." in told.stdout
+    assert "was not checked" in told.stdout
+    assert "genuine" not in told.stdout
+    found = json.loads(run("verify", away / "certificate.json", "--files-only", "--json").stdout)
+    assert found["conclusion"].startswith("The files agree with this certificate.")
+    assert found["largest_probability"] is None
+    assert run("verify", away / "certificate.json", "--series", clinic).returncode == 6
 
 
 @pytest.mark.parametrize("name", ["table.csv", "table.parquet", "report.html"])
@@ -166,14 +197,6 @@ def test_a_certificate_that_points_outside(clinic: Path) -> None:
 
 
 def test_the_command(clinic: Path) -> None:
-    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "serigraph", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
     told = run("verify", certificate(clinic))
     assert told.returncode == 0, told.stderr
     assert "The certificate is true" in told.stdout
@@ -181,7 +204,7 @@ def test_the_command(clinic: Path) -> None:
     assert found["release"] == 2
     assert len(found["checks"]) == 4
     alone = run("verify", certificate(clinic), "--files-only")
-    assert "not recomputed" in alone.stdout
+    assert "not checked" in alone.stdout
     made = run("report", clinic, "--out", clinic.parent / "report", "--json")
     assert json.loads(made.stdout)["largest_probability"] == found["largest_probability"]
     (clinic / "releases" / "r2" / "table.csv").write_text("nothing")

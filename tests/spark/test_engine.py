@@ -24,6 +24,7 @@ from publishing.checking import Meaning, check_series, exported, single_values
 from publishing.clinic import COLUMNS, COMMON, RARE, Clinic, clinic, new_series, policy_text
 from serigraph.errors import AlreadyPublished, Infeasible, PolicyError, TableError
 from serigraph.ledger import Series
+from serigraph.policy import read_policy
 from serigraph.publishing import Published
 from spark.standalone import descendants
 
@@ -206,6 +207,18 @@ def test_both_engines_meet_the_same_bars(
         assert (len(pieces) > 1) == (turn == "s")
         rows = sum(table.height for table in there.tables.values())
         assert rows == pytest.approx(sum(t.height for t in here.tables.values()), rel=0.1)
+
+
+@THIS_MACHINE
+def test_chances_are_learned_from_the_same_counts(
+    spark: SparkSession, hospital: Clinic, tmp_path: Path
+) -> None:
+    series = new_series(tmp_path / "clinic", policy_text(strategy='name = "schedule"'))
+    *earlier, last = hospital.tables
+    publish_in_turn(series, earlier, None, "lsl")
+    expected = read_policy(series.path / "policy.toml").strategy_for(series.link_gaps).to_text()
+    assert expected not in {release.strategy for release in series.releases()}
+    assert on_spark(last, series, label="last").record.strategy == expected
 
 
 @THIS_MACHINE

@@ -74,9 +74,11 @@ def test_an_export_holds_the_same_rows(series: Series, tmp_path: Path) -> None:
     serigraph.export(series, tmp_path / "here")
     serigraph.export(series, tmp_path / "there", engine="spark")
     assert sorted(path.name for path in (tmp_path / "there").iterdir()) == [
+        "classes.parquet",
         "groups.parquet",
         "members.parquet",
         "releases.parquet",
+        "thresholds.parquet",
         "values.parquet",
     ]
     for path in (tmp_path / "here").iterdir():

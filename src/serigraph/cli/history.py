@@ -24,6 +24,7 @@ def command(
         print_json(
             {
                 "value": found.value,
+                "was_ever_shown": found.was_ever_shown,
                 "threshold": found.threshold,
                 "exposures": found.exposures,
                 "survival": found.survival,
@@ -31,8 +32,10 @@ def command(
             }
         )
         return
-    if not found.exposures:
-        say("Never in a group with this value; a value that is not protected is in no ledger.")
+    if not found.was_ever_shown:
+        say("This value is protected, and no release has shown anybody with it.")
+    elif not found.exposures:
+        say("Never in a group with this value.")
     for each in found.exposures:
         kind = "present" if each.present else "absent"
         say(f"  {each.label:<20} n = {each.size:>6,}  n_s = {each.count:>4,}  ({kind})")

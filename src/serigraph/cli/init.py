@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from serigraph.cli.output import Json, print_json, say
+from serigraph.cli.value_list import value_lines
 
 
 def command(
@@ -30,7 +31,22 @@ def command(
     say(f"  {begun.policy}")
     for name in begun.files:
         say(f"  {begun.path / name}")
+    columns = ", ".join(begun.quasi_identifiers)
+    say(f"Person: {begun.person}. Quasi-identifiers: {columns}. Sensitive: {begun.sensitive}.")
+    for line in value_lines(begun.value_list):
+        say(line)
+    for reason, names in _by_reason(begun.left_out).items():
+        say(f"Left out, not published: {names} ({reason})")
     for note in begun.notes:
         say(f"Please check: {note}")
     say("Read the policy and change what is wrong; once a release is out, the promise is fixed.")
-    say(f"Then: serigraph publish {quote(str(table))} --series {quote(str(series))}")
+    given = f" --query {quote(query)}" if query else ""
+    say(f"Then: serigraph publish {quote(str(table))} --series {quote(str(series))}{given}")
+
+
+def _by_reason(left_out: dict[str, str]) -> dict[str, str]:
+    """The columns of each reason, as one text."""
+    names: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        names.setdefault(reason, []).append(name)
+    return {reason: ", ".join(each) for reason, each in names.items()}

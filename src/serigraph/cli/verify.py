@@ -17,11 +17,15 @@ def command(
     ] = None,
     files_only: Annotated[
         bool,
-        typer.Option("--files-only", help="Check the files alone, without the ledger."),
+        typer.Option("--files-only", help="Compare the files with this certificate, and no more."),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Check a certificate: the digests of the files, the ledger, and the guarantee."""
+    """Check a certificate: the digests of the files, the ledger, and the guarantee.
+
+    --files-only cannot tell whether the certificate is the publisher's: compare its own digest with
+    one that you got another way.
+    """
     from serigraph.reporting import verify_certificate
 
     found = verify_certificate(certificate, series=series, files_only=files_only)
@@ -31,6 +35,7 @@ def command(
                 "release": found.certificate.release,
                 "label": found.certificate.label,
                 "checks": found.checks,
+                "conclusion": found.conclusion,
                 "largest_probability": found.largest,
                 "threshold": found.certificate.threshold,
             }
@@ -38,10 +43,4 @@ def command(
         return
     for check in found.checks:
         say(f"  {check}")
-    if found.largest is None:
-        say("The files are genuine. The guarantee was not recomputed: that needs the series.")
-    else:
-        say(
-            f"The certificate is true: largest probability {float(found.largest):.4f}, threshold "
-            f"{found.certificate.threshold}"
-        )
+    say(found.conclusion)

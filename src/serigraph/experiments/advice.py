@@ -90,8 +90,8 @@ def _optimal(size: _Sizes, rates: list[float]) -> str:
 def _learned(size: _Sizes, rates: list[float]) -> str:
     bad = [rate for rate in rates if size[rate, LEARNED]["suppressed_share"] > 0]
     text = (
-        "Learned schedule: choose it where the rate is not known but low. It spends on what it has "
-        "seen, and early releases show few returns"
+        "Learned schedule: choose it where the rate is not known. It begins as the constant ratio, "
+        "and groups become smaller as releases show how often people are linked again"
     )
     if bad:
         return (

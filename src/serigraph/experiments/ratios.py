@@ -38,7 +38,7 @@ def expected_sizes(return_rate: float, threshold: Fraction) -> dict[str, float]:
     for name, section in strategies_for(return_rate).items():
         if "learned" in name:
             continue
-        ratios = section.strategy(()).preview(threshold, len(chances))
+        ratios = section.strategy().preview(threshold, len(chances))
         weighted = sum(chance * ratio for chance, ratio in zip(chances, ratios, strict=True))
         sizes[name] = weighted / sum(chances)
     return sizes

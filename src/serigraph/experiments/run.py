@@ -19,8 +19,8 @@ from serigraph.experiments.m_invariance import Memory, m_invariant
 from serigraph.experiments.memory import Shown, recalled
 from serigraph.experiments.setting import Setting, populations
 from serigraph.experiments.source import VALUE, Source
-from serigraph.policy.strategy import ScheduleStrategy
-from serigraph.population import Population
+from serigraph.population import Population, link_gaps
+from serigraph.privacy.link_chances import LinkGaps
 from serigraph.randomness import Randomness, SeededRandomness
 from serigraph.utility import (
     Form,
@@ -157,13 +157,9 @@ def _published(
     setting: Setting, number: int, table: Population, past: list[Shown], randomness: Randomness
 ) -> _Release:
     history = recalled(past, table.ids.to_numpy(), [value.name for value in table.protected])
-    links: tuple[int, ...] = ()
-    chosen = setting.strategy
-    if isinstance(chosen, ScheduleStrategy) and chosen.link_chances == "learned" and past:
-        links = audit_series(past, _members(past), setting.threshold).links
     plan = Plan(
         label=f"round-{number}",
-        strategy=chosen.strategy(links),
+        strategy=setting.strategy.strategy(lambda: _link_gaps(past)),
         form=setting.form,
         method=setting.method,
         minimum_size=1,
@@ -184,8 +180,13 @@ def _published(
     )
 
 
-def _members(past: list[Shown]) -> NDArray[np.int64]:
-    return np.unique(np.concatenate([shown.ids for shown in past]))
+def _link_gaps(past: list[Shown]) -> LinkGaps:
+    """What the ledger on disk would give, of everybody and all values ever shown."""
+    if not past:
+        return LinkGaps()
+    people = np.unique(np.concatenate([shown.ids for shown in past]))
+    names = pl.concat([shown.value_name for shown in past]).unique().sort().to_list()
+    return link_gaps(recalled(past, people, names), len(names))
 
 
 def _measured(setting: Setting, number: int, table: Population, made: _Release) -> Row:

@@ -1,4 +1,4 @@
-"""The ledger as others read it: four Parquet files whose columns are a contract.
+"""The ledger as others read it: Parquet files whose columns are a contract.
 
 Change the contract only together with a version: see ``docs/reference/ledger.md``.
 """
@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,11 @@ from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, MEMBERS, VALUES, read_part, read_people
 from serigraph.ledger.release import ReleaseRecord
 from serigraph.ledger.storage import storage_errors, sync
+from serigraph.privacy.gaps import threshold_left
+from serigraph.privacy.thresholds import threshold_text
 
+THRESHOLDS = "thresholds.parquet"
+CLASSES = "classes.parquet"
 RELEASES = "releases.parquet"
 UNFINISHED = ".unfinished"
 
@@ -32,6 +37,8 @@ SCHEMAS: dict[str, pl.Schema] = {
     MEMBERS: pl.Schema({"release": _INT, "person": _TEXT, "group": _INT, "present": _BOOL}),
     GROUPS: pl.Schema({"release": _INT, "group": _INT, "size": _INT, "present": _INT}),
     VALUES: pl.Schema({"release": _INT, "group": _INT, "value": _TEXT, "count": _INT}),
+    THRESHOLDS: pl.Schema({"release": _INT, "value": _TEXT, "threshold": _TEXT}),
+    CLASSES: pl.Schema({"release": _INT, "class": _TEXT, "value": _TEXT}),
     RELEASES: pl.Schema(
         {
             "release": _INT,
@@ -46,16 +53,21 @@ SCHEMAS: dict[str, pl.Schema] = {
 
 
 def export_ledger(layout: Layout, releases: tuple[ReleaseRecord, ...], folder: Path) -> None:
-    """Write the four files into a folder that is new or empty."""
+    """Write all files into a folder that is new or empty."""
     with exporting(folder) as unfinished:
         people = read_people(layout, releases).with_columns(pl.col("id").cast(pl.String))
-        for name, schema in SCHEMAS.items():
-            _write(unfinished / name, schema, _frames(layout, releases, people, name))
+        for name in _READERS:
+            _write(unfinished / name, SCHEMAS[name], _frames(layout, releases, people, name))
+        held = {
+            release.number: read_part(layout, release, VALUES)["value"].unique().cast(pl.String)
+            for release in releases
+        }
+        write_terms(unfinished, releases, held)
 
 
 @contextmanager
 def exporting(folder: Path) -> Iterator[Path]:
-    """A place below the folder for all four, which are moved up when all are complete,
+    """A place below the folder for all files, which are moved up when all are complete,
     ``releases.parquet`` last: where it is, the export is whole."""
     unfinished = folder / UNFINISHED
     with storage_errors(folder):
@@ -77,13 +89,20 @@ def exporting(folder: Path) -> Iterator[Path]:
             shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def write_releases(path: Path, releases: tuple[ReleaseRecord, ...]) -> None:
-    """Write ``releases.parquet`` alone."""
-    rows = (
-        _release_row(release).with_columns(pl.lit(release.number).alias("release"))
-        for release in releases
-    )
-    _write(path, SCHEMAS[RELEASES], rows)
+def write_terms(
+    folder: Path, releases: tuple[ReleaseRecord, ...], held: Mapping[int, Iterable[str]]
+) -> None:
+    """Write what the catalog knows: the releases, the thresholds of their values, the classes.
+
+    ``held`` are the protected values in the groups of each release, by its number.
+    """
+    rows: dict[str, Callable[[ReleaseRecord], pl.DataFrame]] = {
+        THRESHOLDS: lambda release: _thresholds(release, held[release.number]),
+        CLASSES: _classes,
+        RELEASES: _release_row,
+    }
+    for name, row in rows.items():
+        _write(folder / name, SCHEMAS[name], (_numbered(row(each), each) for each in releases))
 
 
 def _frames(
@@ -91,9 +110,11 @@ def _frames(
 ) -> Iterator[pl.DataFrame]:
     """One frame a release, so that only one release is in memory at a time."""
     for release in releases:
-        yield _READERS[name](layout, release, people).with_columns(
-            pl.lit(release.number).alias("release")
-        )
+        yield _numbered(_READERS[name](layout, release, people), release)
+
+
+def _numbered(rows: pl.DataFrame, release: ReleaseRecord) -> pl.DataFrame:
+    return rows.with_columns(pl.lit(release.number).alias("release"))
 
 
 def _release_row(release: ReleaseRecord) -> pl.DataFrame:
@@ -108,13 +129,38 @@ def _release_row(release: ReleaseRecord) -> pl.DataFrame:
     )
 
 
+def _thresholds(release: ReleaseRecord, held: Iterable[str]) -> pl.DataFrame:
+    """What groups may spend, after what suppression has told, of the threshold of every protected
+    value and class that a group held or the policy names."""
+    protected = release.policy.get("protected", {})
+    own, classes = protected.get("thresholds", {}), protected.get("classes", {})
+    chosen = release.protected
+    listed = chosen["values"] if chosen.get("rule") == "only" else ()
+    names = sorted({*held, *listed, *own, *classes})
+    gaps = chosen.get("gap_survival", {})
+    left = [
+        threshold_left(Fraction(own.get(name, release.threshold)), Fraction(gaps.get(name, 1)))
+        for name in names
+    ]
+    return pl.DataFrame(
+        {"value": names, "threshold": [threshold_text(each) for each in left]},
+        schema={"value": _TEXT, "threshold": _TEXT},
+    )
+
+
+def _classes(release: ReleaseRecord) -> pl.DataFrame:
+    """The values of each class."""
+    classes = release.policy.get("protected", {}).get("classes", {})
+    pairs = [(name, value) for name in sorted(classes) for value in classes[name]]
+    return pl.DataFrame(pairs, schema={"class": _TEXT, "value": _TEXT}, orient="row")
+
+
 def _members(layout: Layout, release: ReleaseRecord, people: pl.DataFrame) -> pl.DataFrame:
     members = read_part(layout, release, MEMBERS)
     return members.with_columns(people["id"].gather(members["person"]).alias("person"))
 
 
 _READERS: dict[str, Callable[[Layout, ReleaseRecord, pl.DataFrame], pl.DataFrame]] = {
-    RELEASES: lambda _, release, __: _release_row(release),
     MEMBERS: _members,
     GROUPS: lambda layout, release, _: read_part(layout, release, GROUPS),
     VALUES: lambda layout, release, _: read_part(layout, release, VALUES),

@@ -45,7 +45,8 @@ from serigraph.ledger.storage import (
     write_durably,
 )
 from serigraph.ledger.writer import Writer, writer_of
-from serigraph.population import History
+from serigraph.population import History, link_gaps
+from serigraph.privacy.link_chances import LinkGaps
 
 
 class Series:
@@ -132,6 +133,13 @@ class Series:
     def protected_names(self) -> tuple[str, ...]:
         """Every protected value that was ever in a group, ascending."""
         return recall_names(self._layout, self.releases())
+
+    def link_gaps(self) -> LinkGaps:
+        """How many releases lay between the links of everybody, and since the last ones."""
+        if not self.releases():
+            return LinkGaps()
+        names = self.protected_names()
+        return link_gaps(self.history(self.people()["id"], names), len(names))
 
     def exposures(self, person: str | int, value: str) -> tuple[PastExposure, ...]:
         """Every past group that held the person and the value, oldest first.

@@ -20,7 +20,6 @@ from serigraph.planning.rehearsal import Stage, rehearse
 from serigraph.planning.returning import ReturnRate, return_rate_of
 from serigraph.policy import Policy, read_policy
 from serigraph.population import History, Population, Standing, standing
-from serigraph.privacy.strategies import OptimalSchedule
 from serigraph.short_repr import ShortRepr
 from serigraph.tables import ProtectedChoice, prepare, read_table
 from serigraph.tables.value_list import ValueList
@@ -96,11 +95,7 @@ def plan(
     names = [value.name for value in population.protected]
     history = opened.history(population.ids, names)
     sample, sampled_history = _sample(population, history, most_rehearsed)
-    in_force = policy.strategy_for(
-        tuple(stands.links.sum(axis=0).tolist())
-        if stands is not None and isinstance(policy.strategy_for(), OptimalSchedule)
-        else ()
-    )
+    in_force = policy.strategy_for(opened.link_gaps)
     compared = candidates(
         policy,
         in_force,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,6 +24,7 @@ from serigraph.policy.sections import (
     Text,
 )
 from serigraph.policy.strategy import ConstantStrategy, StrategySection
+from serigraph.privacy.link_chances import LinkGaps
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
 
@@ -72,12 +73,9 @@ class Policy(PolicyForm):
         """The threshold of a protected value or class: its own, or that of all."""
         return self.protected.thresholds.get(name, self.threshold)
 
-    def strategy_for(self, links_histogram: Sequence[int] = ()) -> Strategy:
-        """The strategy; ``links_histogram[i]`` counts the pairs that have had i links so far.
-
-        Only a schedule with learned chances looks at the histogram.
-        """
-        return self.strategy.strategy(links_histogram)
+    def strategy_for(self, links: Callable[[], LinkGaps] = LinkGaps) -> Strategy:
+        """The strategy; one that learns asks for the links of earlier releases."""
+        return self.strategy.strategy(links)
 
     def taxonomy_path(self, column: str) -> Path | None:
         """Where the taxonomy of a quasi-identifier lies, if it has one."""

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator, PositiveInt
 
 from serigraph.policy.section import Place, Section
+from serigraph.privacy.link_chances import LinkGaps, learned_link_chances
 from serigraph.privacy.strategies import (
     ConstantRatio,
     Geometric,
     OptimalSchedule,
     Strategy,
-    learned_link_chances,
 )
 
 
@@ -51,7 +51,7 @@ class ConstantStrategy(Section):
     releases: PositiveInt = 20
     replan: bool = True
 
-    def strategy(self, links_histogram: Sequence[int]) -> Strategy:
+    def strategy(self, links: Callable[[], LinkGaps] = LinkGaps) -> Strategy:
         return ConstantRatio(self.releases, self.replan)
 
 
@@ -62,7 +62,7 @@ class GeometricStrategy(Section):
     factor: Annotated[Fraction, PlainValidator(_factor)] = Fraction(2)
     replan: bool = True
 
-    def strategy(self, links_histogram: Sequence[int]) -> Strategy:
+    def strategy(self, links: Callable[[], LinkGaps] = LinkGaps) -> Strategy:
         return Geometric(self.factor, self.replan)
 
 
@@ -73,16 +73,20 @@ class ScheduleStrategy(Section):
     link_chances: Annotated[
         Literal["learned"] | tuple[Fraction, ...], PlainValidator(_link_chances)
     ] = "learned"
+    releases: PositiveInt = 20  # that learned chances are for
     replan: bool = True
 
     @classmethod
     def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-        if given.get("link_chances", "learned") == "learned" and given.get("replan") is False:
+        is_learned = given.get("link_chances", "learned") == "learned"
+        if is_learned and given.get("replan") is False:
             yield ("replan",), "learned chances change with every release; they need replan = true"
+        if not is_learned and "releases" in given:
+            yield ("releases",), "as many links are planned as link_chances has entries"
 
-    def strategy(self, links_histogram: Sequence[int]) -> Strategy:
+    def strategy(self, links: Callable[[], LinkGaps] = LinkGaps) -> Strategy:
         if self.link_chances == "learned":
-            return OptimalSchedule(learned_link_chances(links_histogram), self.replan)
+            return OptimalSchedule(learned_link_chances(links(), self.releases), self.replan)
         return OptimalSchedule(tuple(self.link_chances), self.replan)
 
 

@@ -21,7 +21,7 @@ from serigraph.population.ordering import (
 )
 from serigraph.population.people import CodedValues, Population, ProtectedValue
 from serigraph.population.proof import Gap, Proof
-from serigraph.population.standing import Standing, standing
+from serigraph.population.standing import Standing, link_gaps, standing
 from serigraph.population.taxonomy import Taxonomy
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "ascend",
     "kind_of_numbers",
     "kind_of_places",
+    "link_gaps",
     "lists_of",
     "occurrences",
     "occurring",

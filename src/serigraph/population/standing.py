@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.population.history import History
+from serigraph.privacy.link_chances import LinkGaps
 from serigraph.threads import side_by_side, slices
 
 BINS = 10
@@ -64,6 +65,41 @@ def standing(history: History, thresholds: Sequence[Fraction]) -> Standing:
         np.sum([each.spent for each in parts], axis=0)[: len(thresholds)],
         np.sum([each.links for each in parts], axis=0)[: len(thresholds)],
         np.concatenate([each.largest_by_person for each in parts]),
+    )
+
+
+def link_gaps(history: History, values: int) -> LinkGaps:
+    """How many releases lay between the links of pairs with so many values, and since the last."""
+    releases = history.releases
+
+    def part(people: slice) -> NDArray[np.int64]:
+        groups = history.groups[people]
+        person, release = np.nonzero(groups >= 0)
+        lengths, exposure = history.held(groups[person, release])
+        pair = np.repeat(person * values, lengths) + history.value[exposure]
+        order = np.argsort(pair, kind="stable")  # the releases of a pair stay in order
+        pair, release = pair[order], np.repeat(release, lengths)[order]
+        is_first, is_last = np.ones((2, len(pair)), dtype=np.bool_)
+        is_first[1:] = is_last[:-1] = pair[1:] != pair[:-1]
+        until = np.where(is_last, releases - 1, np.roll(release, -1))
+        place = np.arange(len(pair))
+        link = place - np.maximum.accumulate(np.where(is_first, place, 0))  # from 0
+        kind = (link * releases + until - release) * 2 + is_last
+        return np.bincount(kind, minlength=releases * releases * 2)
+
+    if not releases:
+        return LinkGaps()
+    longest = max(_TOGETHER // max(values, 1), 1)
+    counts = np.sum(side_by_side(part, slices(len(history.groups), longest)), axis=0)
+    link, gap, is_last = np.unravel_index(np.flatnonzero(counts), (releases, releases, 2))
+    return LinkGaps.of(
+        zip(
+            (link + 1).tolist(),
+            gap.tolist(),
+            (is_last == 1).tolist(),
+            counts[counts > 0].tolist(),
+            strict=True,
+        )
     )
 
 

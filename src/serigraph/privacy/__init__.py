@@ -12,8 +12,9 @@ from serigraph.privacy.breach import (
     survival,
 )
 from serigraph.privacy.gaps import gap_risk, threshold_left
+from serigraph.privacy.link_chances import LinkGaps, learned_link_chances, relink_hazards
 from serigraph.privacy.ratios import minimum_ratio, smallest_constant_size, smallest_size
-from serigraph.privacy.schedules import learned_link_chances, scheduled_ratios
+from serigraph.privacy.schedules import scheduled_ratios
 from serigraph.privacy.strategies import ConstantRatio, Geometric, OptimalSchedule, Strategy
 from serigraph.privacy.targets import TargetRule
 from serigraph.privacy.thresholds import parse_threshold, threshold_text
@@ -22,6 +23,7 @@ from serigraph.privacy.worlds import worlds_of_group, worlds_of_series
 __all__ = [
     "ConstantRatio",
     "Geometric",
+    "LinkGaps",
     "OptimalSchedule",
     "Strategy",
     "TargetRule",
@@ -33,6 +35,7 @@ __all__ = [
     "localised_probability",
     "minimum_ratio",
     "parse_threshold",
+    "relink_hazards",
     "scheduled_ratios",
     "smallest_constant_size",
     "smallest_size",

@@ -58,38 +58,6 @@ def spend(ratio: float) -> float:
     return -math.log1p(-1 / ratio) if ratio > 1 else math.inf
 
 
-def learned_link_chances(
-    links_histogram: Sequence[int], *, further_links: int = 20
-) -> tuple[Fraction, ...]:
-    """w_j, the share of pairs that were linked at least j times, among those linked at all.
-
-    ``links_histogram[i]`` counts the pairs of a person and a value that have i links; what it holds
-    at 0 does not matter. The chances do not increase and w_1 = 1. Links that nobody had yet are
-    dropped, and then ``further_links`` of them follow (as many as the paper's default k') with the
-    chance 1 / (pairs + 1), which no observed share is below: a pair that goes further than any
-    before it must find some budget left. So a ledger without links plans for a constant ratio.
-
-    Differs from the paper: Section 6.2 suggests such a distribution, and gives no way to use it.
-
-    >>> learned_link_chances([7, 2, 1, 1, 0], further_links=2)
-    (Fraction(1, 1), Fraction(1, 2), Fraction(1, 4), Fraction(1, 5), Fraction(1, 5))
-    >>> learned_link_chances([], further_links=3)
-    (Fraction(1, 1), Fraction(1, 1), Fraction(1, 1))
-    """
-    if any(pairs < 0 for pairs in links_histogram):
-        raise ValueError("a histogram of links cannot hold negative counts of pairs")
-    if further_links < 1:
-        raise ValueError(f"at least one further link must stay possible, not {further_links}")
-    linked = [int(pairs) for pairs in links_histogram[1:]]
-    pairs = sum(linked)
-    observed = [
-        Fraction(at_least, pairs)
-        for at_least in (sum(linked[j:]) for j in range(len(linked)))
-        if at_least > 0
-    ]
-    return (*observed, *[Fraction(1, pairs + 1)] * further_links)
-
-
 def _times_predecessor(ratio: float) -> float:
     return ratio * (ratio - 1)
 

@@ -25,7 +25,6 @@ from serigraph.privacy.ratios import (
 )
 from serigraph.privacy.schedules import (
     SMALLEST_CHANCE,
-    learned_link_chances,
     scheduled_ratios,
     spend,
 )
@@ -37,7 +36,6 @@ __all__ = [
     "OptimalSchedule",
     "Strategy",
     "TargetRule",
-    "learned_link_chances",
 ]
 
 _LINKS_IN_RULE = 64  # by then a geometric ratio is beyond any population

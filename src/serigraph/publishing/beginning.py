@@ -12,6 +12,7 @@ from serigraph.policy import Reading
 from serigraph.publishing.proposal import propose_policy
 from serigraph.short_repr import ShortRepr
 from serigraph.tables import read_table
+from serigraph.tables.value_list import ValueList
 
 
 @dataclass(frozen=True, repr=False)
@@ -21,12 +22,18 @@ class Begun(ShortRepr):
     path: Path
     policy: Path
     files: tuple[str, ...]
+    person: str  # the column of the person's id
+    quasi_identifiers: tuple[str, ...]
+    sensitive: str
+    value_list: ValueList  # what the policy protects, beside the values of the table
+    left_out: dict[str, str]  # column -> why it is not published
     notes: tuple[str, ...]
 
     def _facts(self) -> dict[str, object]:
         return {
             "policy": self.policy,
             "taxonomies": len(self.files),
+            "left out": ", ".join(self.left_out) or "nothing",
             "to check": "; ".join(self.notes) or "nothing",
         }
 
@@ -50,4 +57,14 @@ def begin(
     made = Series.create(
         Path(series), {"policy.toml": proposal.policy_text.encode(), **proposal.files}
     )
-    return Begun(made.path, made.path / "policy.toml", tuple(proposal.files), proposal.notes)
+    return Begun(
+        path=made.path,
+        policy=made.path / "policy.toml",
+        files=tuple(proposal.files),
+        person=proposal.roles.person,
+        quasi_identifiers=tuple(proposal.roles.quasi_identifiers),
+        sensitive=proposal.roles.sensitive,
+        value_list=proposal.value_list,
+        left_out=proposal.roles.left_out,
+        notes=proposal.notes,
+    )

@@ -26,8 +26,7 @@ from serigraph.engines.spark.sources import is_spark_frame, table_frame
 from serigraph.ledger import Series, Writer, storage_errors
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, VALUES
-from serigraph.policy import Policy
-from serigraph.privacy.strategies import OptimalSchedule
+from serigraph.privacy.link_chances import LinkGaps
 from serigraph.progress import Progress
 from serigraph.publishing.choices import known_choice
 from serigraph.publishing.files import write_tables
@@ -120,7 +119,7 @@ def publish_on_spark(
             digests.append(digest)
             writer.ensure_new(named, digest, people.ids)
 
-        strategy = policy.strategy_for(_links_so_far(setting, policy))
+        strategy = policy.strategy_for(lambda: _link_gaps(setting))
         plan = plan_of(policy, strategy, named, allow_suppression)
         made = make_release_on_spark(people, plan, setting, ensure_new, progress)
         progress("writing")
@@ -179,17 +178,26 @@ def _move_public(made: MadeOnSpark, writer: Writer) -> None:
             os.replace(file.path, target)
 
 
-def _links_so_far(setting: Setting, policy: Policy) -> tuple[int, ...]:
-    """How many pairs have had 0, 1, 2, ... links; empty unless the strategy learns from it."""
+def _link_gaps(setting: Setting) -> LinkGaps:
+    """What ``Series.link_gaps`` gives, counted by the executors."""
+    from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    if not isinstance(policy.strategy_for(), OptimalSchedule) or not setting.releases:
-        return ()
-    pairs = setting.ledger.members().join(setting.ledger.values(), ["release", "group"])
-    links = pairs.groupBy("person", "value").agg(f.count(f.lit(1)).alias("links"))
+    if not setting.releases:
+        return LinkGaps()
+    of_pair = Window.partitionBy("person", "value").orderBy("release")
+    following = f.lead("release").over(of_pair)
+    links = (
+        setting.ledger.members()
+        .join(setting.ledger.values(), ["release", "group"])
+        .select(
+            f.row_number().over(of_pair).alias("link"),
+            (f.coalesce(following, f.lit(setting.releases[-1].number)) - f.col("release")).alias(
+                "gap"
+            ),
+            following.isNull().alias("is_last"),
+        )
+    )
     with cluster_errors("counting the links so far"):
-        rows = links.groupBy("links").agg(f.count(f.lit(1)).alias("pairs")).collect()
-    histogram = [0] * (len(setting.releases) + 1)
-    for row in rows:
-        histogram[row["links"]] = row["pairs"]
-    return tuple(histogram)
+        rows = links.groupBy("link", "gap", "is_last").agg(f.count("*").alias("pairs")).collect()
+    return LinkGaps.of((row.link, row.gap, row.is_last, row.pairs) for row in rows)

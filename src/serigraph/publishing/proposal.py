@@ -9,53 +9,122 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from serigraph.errors import TableError
 from serigraph.policy import Policy, Reading
+from serigraph.publishing.first_plan import (
+    FEWEST_RELEASES,
+    MOST_RELEASES,
+    THRESHOLD,
+    FirstPlan,
+    first_plan,
+)
 from serigraph.tables.cells import read_text
 from serigraph.tables.column_guesses import ColumnGuess, masked_digits
+from serigraph.tables.identifiers import read_ids
+from serigraph.tables.people import repeated_people
 from serigraph.tables.roles import Roles, guess_roles
+from serigraph.tables.rows import counted
+from serigraph.tables.value_list import ValueList, list_values
 from serigraph.tables.values import read_values
 
-_NAMED = 10
+MINIMUM_GROUP_SIZE = 5
 _FORMS = {
-    "single": "one row a person, one value a row",
+    "single": "one row per person, one value per row",
     "rows": "people have several rows, which are merged to one set of values",
-    "list": "one row a person, with a list of values",
-    "delimited": "one row a person, with values separated by the delimiter",
+    "list": "one row per person, with a list of values",
+    "delimited": "one row per person, with values separated by the delimiter",
 }
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """The text of a policy, the files it refers to by relative path, and what to look at."""
+    """The text of a policy, the files it refers to by relative path, and what was found."""
 
     policy_text: str
     files: dict[str, bytes]
-    notes: tuple[str, ...]
+    roles: Roles
+    value_list: ValueList  # what is protected, beside the values of the table
+    notes: tuple[str, ...]  # what the publisher should check
 
 
 def propose_policy(
     table: pl.DataFrame, source: str, *, person: str = "", sensitive: str = ""
 ) -> Proposal:
-    """A policy that fits the table, made from guesses that the publisher should check.
+    """A policy under which the table can be published, made from guesses to be checked.
 
     ``source`` names the table in the text. ``person`` and ``sensitive`` name the columns of the id
     and of the sensitive values where the guess would be wrong. Raises ``TableError`` where a role
-    finds no column.
+    finds no column, and where it is not clear which column it should be.
     """
     roles = guess_roles(table, person=person, sensitive=sensitive)
     paths = _taxonomy_paths(roles)
     head = [*_head(source), *_person(roles), *_quasi_identifiers(roles, paths), *_sensitive(roles)]
-    tail = [*_plan(), *_rest(roles)]
-    plain = Policy.model_validate(tomllib.loads("\n".join([*head, *tail])))
-    common, notes = _too_common(table, plain)
+    rest = _rest(roles)
+    holders, people = _holders(table, _parsed([*head, *_guarantee(), *rest]))
+    plan = first_plan(holders, people, roles.sensitive)
+    lines = [*head, *_protected(plan), *_guarantee(), *_strategy(plan), *rest]
     return Proposal(
-        policy_text="\n".join([*head, *_protected(common), *tail]),
+        policy_text="\n".join(lines),
         files={
             path: masked_digits(read_text(table[name], Reading(null_values=roles.missing_texts))[0])
             for name, path in paths.items()
         },
-        notes=(*roles.notes, *notes),
+        roles=roles,
+        value_list=list_values(_parsed(lines), holders),
+        notes=(*roles.notes, *_notes(plan)),
     )
+
+
+def _parsed(lines: list[str]) -> Policy:
+    return Policy.model_validate(tomllib.loads("\n".join(lines)))
+
+
+def _holders(table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, int]:
+    """How many ``people`` hold each ``value``, and how many people there are."""
+    source = "the table"
+    by_source, problems = read_ids({source: table[policy.person.id]}, policy)
+    ids = by_source[source]
+    values, wrong = read_values(table[policy.sensitive.column], policy)
+    problems += [*wrong, *repeated_people(ids, source, policy)]
+    if problems:
+        raise TableError(
+            f"column {policy.person.id!r} cannot be the id, or {policy.sensitive.column!r} cannot "
+            "be the sensitive column",
+            remedy="correct the table, or name others with --person COLUMN and --sensitive COLUMN",
+            problems=problems,
+        )
+    held = values.with_columns(pl.col("value").cast(pl.String), person=ids.gather(values["row"]))
+    holders = held.group_by("value").agg(pl.col("person").n_unique().alias("people"))
+    return holders, ids.n_unique()
+
+
+def _notes(plan: FirstPlan) -> list[str]:
+    notes = []
+    if plan.people < MINIMUM_GROUP_SIZE:
+        notes.append(
+            f"the table has {counted(plan.people, 'person', 'people')}, too few for a group of "
+            f"{MINIMUM_GROUP_SIZE}"
+        )
+    if plan.releases < MOST_RELEASES:
+        notes.append(
+            f"the plan is for {counted(plan.releases, 'release')}, because "
+            f"{plan.commonest / plan.people:.1%} of the people hold the commonest protected value; "
+            "a registry of the population with each release (--registry) leaves room for more"
+        )
+    if plan.excepted:
+        are, them = ("is", "it") if len(plan.excepted) == 1 else ("are", "them")
+        fits_once = max(plan.excepted.values()) * 2 <= plan.people
+        notes.append(
+            f"{counted(len(plan.excepted), 'value')} {are} held by too many people to be "
+            f"protected, even for {_fewest(plan)}: a registry makes room for {them}"
+            + ", or a plan for a single release" * (fits_once and plan.releases > 1)
+            + f"; then take {them} out of except in [protected]"
+        )
+    return notes
+
+
+def _fewest(plan: FirstPlan) -> str:
+    return counted(min(plan.releases, FEWEST_RELEASES), "release")
 
 
 def _head(source: str) -> list[str]:
@@ -111,17 +180,22 @@ def _sensitive(roles: Roles) -> list[str]:
     return [*lines, 'missing = "no value"  # an empty cell; or "error": refuse it', ""]
 
 
-def _protected(common: list[str]) -> list[str]:
+def _protected(plan: FirstPlan) -> list[str]:
     lines = [
         "[protected]",
-        'values = "all"  # or a list; or instead of it: file = "protected.txt", except = [...],',
-        '                # rarest = "10%"',
+        'values = "all"  # also those that turn up later; or instead of it: a list of values,',
+        '                # file = "protected.txt" or rarest = "10%"',
     ]
-    if common:
-        names = ", ".join(map(_quoted, common[:_NAMED]))
+    if plan.excepted:
         lines += [
-            "# Held by too many people for the plan below, unless there is a registry:",
-            f"# except = [{names}]" + (" # and more" if len(common) > _NAMED else ""),
+            f"# Not protected, because too many people hold them even for {_fewest(plan)}. Where a",
+            "# registry of the population comes with each release, take out what fits again.",
+            "except = [",
+            *(
+                f"    {_quoted(name)},  # {held:,} of {plan.people:,} people"
+                for name, held in plan.excepted.items()
+            ),
+            "]",
         ]
     return [
         *lines,
@@ -134,16 +208,25 @@ def _protected(common: list[str]) -> list[str]:
     ]
 
 
-def _plan() -> list[str]:
+def _guarantee() -> list[str]:
     return [
         "[guarantee]",
-        'threshold = "1/2"  # the largest probability of a link, over all releases; exact text',
+        f'threshold = "{THRESHOLD}"  # the largest probability of a link, over all releases; exact '
+        "text",
         'adversary = "presence unknown"  # or "presence known": outsiders know who is in the table',
-        "minimum_group_size = 1  # for everybody, also far from protected values; may rise later",
+        f"minimum_group_size = {MINIMUM_GROUP_SIZE}  # nobody is alone in a group, whatever the "
+        "value; may rise later",
         "",
+    ]
+
+
+def _strategy(plan: FirstPlan) -> list[str]:
+    allowed = f"lets {plan.share_allowed:.1%} of the people hold a value"
+    return [
         "[strategy]",
         'name = "constant"  # or "geometric" (factor), or "schedule" (link_chances)',
-        "releases = 20  # that the budget is planned for; fewer releases allow smaller groups",
+        f"releases = {plan.releases}  # that the budget is planned for; {allowed}, and the "
+        f"commonest has {plan.commonest / plan.people:.1%}",
         "replan = true  # use in later releases what earlier ones left over",
         "",
     ]
@@ -184,28 +267,6 @@ def _publisher() -> list[str]:
         '# "controller" = "General Hospital"',
         '# "data-protection officer" = "Jo Doe"',
         "",
-    ]
-
-
-def _too_common(table: pl.DataFrame, policy: Policy) -> tuple[list[str], list[str]]:
-    """The values, commonest first, that more people hold than the plan allows, and a note."""
-    values, _ = read_values(table[policy.sensitive.column], policy)
-    people = table[policy.person.id].n_unique()
-    held = (
-        values.with_columns(person=table[policy.person.id].gather(values["row"]))
-        .group_by("value")
-        .agg(pl.col("person").n_unique().alias("people"))
-        .sort("people", "value", descending=[True, False])
-    )
-    target = policy.strategy_for().preview(policy.threshold, 1)[0]
-    common = held.filter(pl.col("people") * target > people)
-    if common.is_empty():
-        return [], []
-    share = common["people"][0] / people
-    return common["value"].to_list(), [
-        f"{common.height} of {held.height} values are held by more people than the plan allows "
-        f"({1 / target:.1%} of them; the commonest value has {share:.1%}): plan fewer releases, "
-        "add a registry, or leave common values unprotected (except in [protected])"
     ]
 
 

@@ -17,7 +17,6 @@ from serigraph.progress import Progress, silently
 from serigraph.publishing.choices import known_choice
 from serigraph.publishing.files import write_tables
 from serigraph.publishing.published import Published, TablesInMemory
-from serigraph.publishing.standing import links_so_far
 from serigraph.publishing.terms import (
     advice,
     default_label,
@@ -116,7 +115,7 @@ def publish(
         progress("recalling")
         names = [value.name for value in population.protected]
         history = writer.history(population.ids, names, progress)
-        strategy = policy.strategy_for(links_so_far(opened, policy))
+        strategy = policy.strategy_for(opened.link_gaps)
         plan = plan_of(policy, strategy, named, allow_suppression)
         made = make_release(
             population,

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
+from serigraph.errors import InputRefused
 from serigraph.ledger import PastExposure, ReleaseRecord, Series
-from serigraph.policy import Policy, read_policy
-from serigraph.population import Standing, standing
+from serigraph.policy import read_policy
+from serigraph.population import standing
 from serigraph.privacy.breach import breach_probability, survival
-from serigraph.privacy.strategies import OptimalSchedule
 from serigraph.publishing.choices import threshold_left
 from serigraph.publishing.worst_pairs import ClosestPairs, closest_pairs
 from serigraph.short_repr import ShortRepr, at_most
+from serigraph.tables import ProtectedChoice
+
+_NAMED = 8  # protected values in a message
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,7 @@ class PersonHistory(ShortRepr):
     value: str
     threshold: Fraction
     exposures: tuple[PastExposure, ...]
+    was_ever_shown: bool  # whether a group of any release held the value
 
     @property
     def survival(self) -> Fraction:
@@ -95,8 +101,9 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
     policy = read_policy(opened.path / "policy.toml")
     releases = opened.releases()
     names = opened.protected_names()
-    stands = _standing(opened, policy, names)
-    strategy = policy.strategy_for(_histogram(stands))
+    past = opened.history(opened.people()["id"], names)
+    stands = standing(past, [threshold_left(releases, policy, name) for name in names])
+    strategy = policy.strategy_for(opened.link_gaps)
     values = [
         ValueStanding(
             name=name,
@@ -125,25 +132,40 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
 def history(
     series: str | os.PathLike[str] | Series, person: str | int, value: str
 ) -> PersonHistory:
-    """Every exposure of a person to a protected value, over all releases."""
+    """Every exposure of a person to a protected value or class, over all releases.
+
+    ``InputRefused`` if the value is not protected, because the ledger keeps nothing about it, or if
+    the ledger does not know the person. A protected value that nobody has held is no exposure.
+    """
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     policy = read_policy(opened.path / "policy.toml")
-    threshold = threshold_left(opened.releases(), policy, value)
-    return PersonHistory(value, threshold, opened.exposures(person, value))
+    published = opened.protected_names()
+    for release in opened.releases()[-1:]:
+        choice = ProtectedChoice.from_json(release.protected_json)
+        classes = release.policy["protected"]["classes"]
+        if not (choice.covers(value) or value in classes):
+            raise _unprotected(value, choice, classes, published, str(opened.path))
+    return PersonHistory(
+        value=value,
+        threshold=threshold_left(opened.releases(), policy, value),
+        exposures=opened.exposures(person, value),
+        was_ever_shown=value in published,
+    )
 
 
-def links_so_far(series: Series, policy: Policy) -> tuple[int, ...]:
-    """How many pairs have had 0, 1, 2, ... links; empty unless the strategy learns from it."""
-    if not isinstance(policy.strategy_for(), OptimalSchedule) or not series.releases():
-        return ()
-    return _histogram(_standing(series, policy, series.protected_names()))
-
-
-def _standing(series: Series, policy: Policy, names: tuple[str, ...]) -> Standing:
-    past = series.history(series.people()["id"], names)
-    releases = series.releases()
-    return standing(past, [threshold_left(releases, policy, name) for name in names])
-
-
-def _histogram(stands: Standing) -> tuple[int, ...]:
-    return tuple(int(number) for number in stands.links.sum(axis=0))
+def _unprotected(
+    value: str,
+    choice: ProtectedChoice,
+    classes: Collection[str],
+    published: tuple[str, ...],
+    where: str,
+) -> InputRefused:
+    names = sorted({*classes, *(choice.values if choice.rule == "only" else published)})
+    near = difflib.get_close_matches(value, names, 1)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    listed = ", ".join(repr(name) for name in names[:_NAMED]) + more
+    return InputRefused(
+        "this value is not protected: the ledger keeps nothing about it",
+        where=where,
+        remedy=f"did you mean {near[0]!r}?" if near else f"protected so far: {listed or 'none'}",
+    )

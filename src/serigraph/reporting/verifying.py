@@ -25,17 +25,32 @@ _CLOSE = 1e-9  # both sides are exact for the pair that floats found largest; ti
 class Verified(ShortRepr):
     """What was checked, in words, and what the guarantee came to when it was recomputed.
 
-    ``largest`` is None where only the files were checked.
+    ``largest`` is None where only the files were checked. That says nothing about who wrote them:
+    files, digests and certificate may have been changed together.
     """
 
     certificate: Certificate
     checks: tuple[str, ...]
     largest: Fraction | None
 
+    @property
+    def conclusion(self) -> str:
+        """What follows from the checks, and what does not."""
+        if self.largest is None:
+            return (
+                "The files agree with this certificate. Whether it is the publisher's, and "
+                "whether the guarantee holds, was not checked: that needs the series."
+            )
+        return (
+            f"The certificate is true: largest probability {float(self.largest):.4f}, threshold "
+            f"{self.certificate.threshold}"
+        )
+
     def _facts(self) -> dict[str, object]:
         return {
             "certificate": f"{self.certificate.kind} {self.certificate.label}",
             **{f"check {number}": check for number, check in enumerate(self.checks, 1)},
+            "conclusion": self.conclusion,
         }
 
 
@@ -67,7 +82,7 @@ def verify_certificate(
             where=str(given),
             remedy="leave out --files-only, or give the certificate of a release",
         )
-    checks.append(f"{len(certificate.files):,} files are what the certificate says")
+    checks.append(f"{len(certificate.files):,} files have the digests of this certificate")
     if opened is None:
         return Verified(certificate, tuple(checks), None)
     releases = opened.releases()

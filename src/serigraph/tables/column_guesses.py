@@ -1,8 +1,7 @@
-"""What a column looks like: its words, its kind, the texts that stand for missing cells."""
+"""What a column looks like: its kind, and the texts that stand for missing cells."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,12 +9,9 @@ import polars as pl
 
 from serigraph.policy import Reading
 from serigraph.tables.cells import fitting_date_formats, read_numbers, read_text, without_time
+from serigraph.tables.vocabulary import DATE, DIGIT_CODE, says
 
 LIKELY_MISSING = ("NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", ".", "-", "?")
-_DATE_WORDS = frozenset(("date", "birth", "birthday", "born", "dob", "day"))
-_CODE_WORDS = frozenset(
-    ("zip", "zipcode", "postal", "postcode", "postalcode", "plz", "cap", "fips")
-)
 _PLAIN = Reading()
 _TOLERANT = Reading(null_values=LIKELY_MISSING)
 
@@ -28,16 +24,6 @@ class ColumnGuess:
     is_digit_code: bool = False
     missing_texts: tuple[str, ...] = ()
     date_formats: tuple[str, ...] = ()  # those that fit all of its cells; none needed if empty
-
-
-def words(name: str) -> list[str]:
-    """The words of a column's name.
-
-    >>> words("patientID"), words("zip_code2")
-    (['patient', 'id'], ['zip', 'code'])
-    """
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return re.findall(r"[^\W\d_]+", spaced.lower())
 
 
 def guess_column(column: pl.Series) -> ColumnGuess:
@@ -84,12 +70,12 @@ def _is_digit_code(name: str, distinct: pl.Series, *, was_text: bool) -> bool:
     lengths = distinct.str.len_chars()
     has_leading_zero = distinct.str.starts_with("0").any()
     alike = lengths.min() == lengths.max()
-    return bool(_CODE_WORDS & set(words(name))) or (was_text and has_leading_zero and alike)
+    return says(name, DIGIT_CODE) or bool(was_text and has_leading_zero and alike)
 
 
 def _date_formats(name: str, distinct: pl.Series) -> tuple[str, ...]:
     text = without_time(distinct).unique()
     # Eight digits are a date only if the name says so.
-    if text.str.contains(r"^\d+$").all() and not _DATE_WORDS & set(words(name)):
+    if text.str.contains(r"^\d+$").all() and not says(name, DATE):
         return ()
     return tuple(fitting_date_formats(text))

@@ -9,47 +9,33 @@ import polars as pl
 
 from serigraph.errors import TableError
 from serigraph.policy import Reading
-from serigraph.tables.cells import read_text
-from serigraph.tables.column_guesses import ColumnGuess, guess_column, words
+from serigraph.tables.cells import read_text, without_time
+from serigraph.tables.column_guesses import ColumnGuess, guess_column
+from serigraph.tables.naming_columns import FEW, why_it_names_people
 from serigraph.tables.people import missing_columns
+from serigraph.tables.person_column import called, find_person
+from serigraph.tables.sensitive_column import Form, find_sensitive, form_of
+from serigraph.tables.vocabulary import QUASI_IDENTIFIER, SENSITIVE, says
 
-_PERSON_WORDS = frozenset(
-    words(
-        "id pid patient person subject member mrn client customer employee resident identifier "
-        "patid usubjid primaryid"
-    )
+_MOST_QUASI_IDENTIFIERS = 15  # in more dimensions nobody has neighbours
+_SMALL_GROUP = 10
+_UNKNOWN = (
+    "outsiders hardly know it, and so many quasi-identifiers would cost all precision; add it if "
+    "they may"
 )
-_OF_SOMETHING_ELSE = frozenset(
-    words("visit hospital encounter record row admission case ward doctor site event report")
-)
-_SENSITIVE_WORDS = words(
-    "diagnosis diagnoses disease condition illness disorder reaction icd diag offence religion "
-    "occupation medication drug treatment procedure symptom"
-)
-_KNOWN_QUASI_IDENTIFIERS = frozenset(
-    words(
-        "sex gender age zip postcode city region county state country race ethnicity marital "
-        "education birth born"
-    )
-)
-_CONTACTS = frozenset(
-    words("surname firstname lastname forename email mail phone telephone mobile address street")
-)
-_FEW = 20  # below so many values, repetition says nothing
-_NEARLY_UNIQUE = 0.8
-_FREE_TEXT_LENGTH = 40
 
 
 @dataclass(frozen=True)
 class Roles:
-    """What each column seems to be; columns in no role are left out, and ``notes`` says why."""
+    """What each column seems to be, and what its publisher should check (``notes``)."""
 
     person: str
     person_type: Literal["integer", "text"]
     sensitive: str
-    form: Literal["single", "rows", "list", "delimited"]
+    form: Form
     delimiter: str  # empty unless the form is delimited
     quasi_identifiers: dict[str, ColumnGuess]
+    left_out: dict[str, str]  # column -> why it is not published
     missing_texts: tuple[str, ...]
     date_format: str  # empty where none needs to be given
     notes: tuple[str, ...]
@@ -58,29 +44,47 @@ class Roles:
 def guess_roles(table: pl.DataFrame, *, person: str = "", sensitive: str = "") -> Roles:
     """The roles of the columns; ``person`` and ``sensitive`` name columns that are known.
 
-    Raises ``TableError`` where no column can be the id, the sensitive column or a
-    quasi-identifier.
+    Columns that name people get none. Raises ``TableError`` where it is not clear which column is
+    the id or the sensitive one, and where no column can be a quasi-identifier.
     """
     if table.height == 0:
         raise TableError("the table is empty: it has no rows", remedy="propose from a full table")
     named = [name for name in (person, sensitive) if name]
     if problems := missing_columns(table, named, "the table"):
         raise TableError(problems[0], remedy="name a column that the table has")
+    if person and person == sensitive:
+        raise TableError(
+            f"column {person!r} cannot be both the id and the sensitive column",
+            remedy="name two columns",
+        )
     guesses = {name: guess_column(table[name]) for name in table.columns}
-    person = person or _person(table)
-    sensitive = sensitive or _sensitive(table, guesses, person)
-    ids, _ = read_text(table[person], Reading())
-    rows_repeat = ids.n_unique() < table.height
-    form, delimiter = _form(table[sensitive], rows_repeat)
+    notes = []
+    if not person:
+        person, note = find_person(table, guesses)
+        notes.append(note)
+    if not sensitive:
+        sensitive, note = find_sensitive(table, guesses, person)
+        notes.append(note)
+    elif why := why_it_names_people(sensitive, _text(table[sensitive]), guesses[sensitive]):
+        notes.append(f"column {sensitive!r} would be published as it is, and {why}")
+    ids = _text(table[person])
+    form, delimiter = form_of(table[sensitive], rows_repeat=ids.n_unique() < table.height)
     rest = [name for name in table.columns if name not in (person, sensitive)]
-    left_out = {name: _why_left_out(table, name, guesses[name], ids) for name in rest}
-    kept = {name: guesses[name] for name in rest if not left_out[name]}
-    date_format, date_notes, unclear = _date_format(kept)
+    left_out = {
+        name: why for name in rest if (why := _why_left_out(table[name], guesses[name], ids))
+    }
+    kept = {name: guesses[name] for name in rest if name not in left_out}
+    date_format, date_note, unclear = _date_format(kept)
+    left_out |= unclear
     kept = {name: guess for name, guess in kept.items() if name not in unclear}
-    if not kept:
+    proposed = _known_to_outsiders(kept)
+    left_out |= dict.fromkeys((name for name in kept if name not in proposed), _UNKNOWN)
+    if not proposed:
         raise TableError(
             "no column is left that could be a quasi-identifier",
-            remedy="write the policy by hand, or add the columns that outsiders may know",
+            remedy="add the columns that outsiders may know of a person, or write the policy by "
+            "hand",
+            problems=[f"column {name!r} is left out: {why}" for name, why in left_out.items()],
         )
     return Roles(
         person=person,
@@ -88,121 +92,62 @@ def guess_roles(table: pl.DataFrame, *, person: str = "", sensitive: str = "") -
         sensitive=sensitive,
         form=form,
         delimiter=delimiter,
-        quasi_identifiers=kept,
-        missing_texts=tuple(sorted({t for guess in kept.values() for t in guess.missing_texts})),
-        date_format=date_format,
-        notes=(
-            *(f"column {name!r} is left out: {why}" for name, why in left_out.items() if why),
-            *date_notes,
+        quasi_identifiers=proposed,
+        left_out=left_out,
+        missing_texts=tuple(
+            sorted({text for guess in proposed.values() for text in guess.missing_texts})
         ),
+        date_format=date_format,
+        notes=tuple(filter(None, (*notes, date_note))),
     )
 
 
-def _person(table: pl.DataFrame) -> str:
-    def score(name: str) -> tuple[int, float]:
-        named = words(name)
-        says_so = bool(named) and (named[-1] in _PERSON_WORDS or named[0] == "id")
-        return (
-            2 * says_so - 2 * bool(_OF_SOMETHING_ELSE & set(named)),
-            table[name].n_unique() / table.height,
-        )
-
-    candidates = [
-        name
-        for name, kind in table.schema.items()
-        if (kind.is_integer() or kind == pl.String) and table[name].null_count() == 0
-    ]
-    usable = [name for name in candidates if score(name)[0] > 0 or score(name)[1] == 1]
-    if not usable:
-        raise TableError(
-            "no column looks like the id of a person",
-            remedy="add a column that is the same for a person in every release, without gaps",
-        )
-    return max(usable, key=score)
-
-
-def _sensitive(table: pl.DataFrame, guesses: dict[str, ColumnGuess], person: str) -> str:
-    others = [name for name in table.columns if name != person]
-    for word in _SENSITIVE_WORDS:
-        for name in others:
-            if word in words(name) and guesses[name].kind != "date":
-                return name
-    nested = [name for name in others if isinstance(table.schema[name], pl.List)]
-    categorical = [
-        name
-        for name in others
-        if guesses[name].kind == "categorical"
-        and not guesses[name].is_digit_code
-        and not _KNOWN_QUASI_IDENTIFIERS & set(words(name))
-    ]
-    if not nested and not categorical:
-        raise TableError(
-            "no column looks sensitive",
-            remedy="name the sensitive column, or write the policy by hand",
-        )
-    return (nested or categorical)[-1]
-
-
-def _form(
-    column: pl.Series, rows_repeat: bool
-) -> tuple[Literal["single", "rows", "list", "delimited"], str]:
-    if isinstance(column.dtype, pl.List | pl.Array):
-        return "list", ""
-    if rows_repeat:
-        return "rows", ""
-    cells = read_text(column, Reading())[0].drop_nulls()
-    for delimiter in (";", "|", ","):
-        several = cells.str.contains(delimiter, literal=True)
-        items = cells.str.split(delimiter).explode().str.strip_chars()
-        # Names of diseases hold commas; lists repeat their items in many combinations.
-        ratio = 2 if delimiter == "," else 1
-        if several.mean() and items.n_unique() * ratio < cells.n_unique():
-            return "delimited", delimiter
-    return "single", ""
-
-
-def _why_left_out(table: pl.DataFrame, name: str, guess: ColumnGuess, ids: pl.Series) -> str:
+def _why_left_out(column: pl.Series, guess: ColumnGuess, ids: pl.Series) -> str:
     """Why a column cannot be, or should not be, a quasi-identifier; empty if it can."""
-    named = set(words(name))
     if guess.kind == "unusable":
         return "it is empty, or holds lists or other composite values"
-    if named & _CONTACTS:
-        return "it seems to name or locate a person directly"
-    if named & set(_SENSITIVE_WORDS):
-        return "it seems sensitive too, and a policy has one sensitive column"
-    cells = read_text(table[name], Reading())[0]
-    per_person = pl.DataFrame({"id": ids, "cell": cells}).unique()
+    cells = _text(column)
+    if guess.kind == "date":
+        cells = without_time(cells)
+    per_person = pl.DataFrame({"id": ids, "cell": cells}).unique(maintain_order=True)
     people = ids.n_unique()
+    said = called(column.name)
+    if said in ("person", "number", "id", "record", "row"):
+        return "it seems to hold ids or numbers of people, visits or records"
+    if said == "group" and cells.n_unique() * _SMALL_GROUP > people > FEW:
+        return "it seems to hold ids of groups of a few people each"
+    if why := why_it_names_people(column.name, per_person["cell"], guess):
+        return why
+    if says(column.name, SENSITIVE):
+        return "it seems sensitive too, and a policy has one sensitive column"
     if per_person.height > people:
         return "it differs between the rows of one person"
-    distinct = cells.drop_nulls().n_unique()
-    is_nearly_unique = distinct > _FEW and distinct > _NEARLY_UNIQUE * people
-    is_whole = guess.kind == "numeric" and not cells.str.contains(r"[.,eE]").any()
-    if is_nearly_unique and is_whole and distinct == people:
-        return "it is different for everybody, as another id would be"
-    if guess.kind == "categorical" and not guess.is_digit_code:
-        length = cells.str.len_chars().mean()
-        if is_nearly_unique or (isinstance(length, float) and length > _FREE_TEXT_LENGTH):
-            return "it is free text, or different for almost everybody"
     return ""
 
 
-def _date_format(kept: dict[str, ColumnGuess]) -> tuple[str, list[str], set[str]]:
-    """One format for all dates, notes on it, and the columns that stay unclear without one."""
+def _text(column: pl.Series) -> pl.Series:
+    return read_text(column, Reading())[0]
+
+
+def _known_to_outsiders(kept: dict[str, ColumnGuess]) -> dict[str, ColumnGuess]:
+    """The columns that make the best quasi-identifiers, where there are too many of them."""
+    if len(kept) <= _MOST_QUASI_IDENTIFIERS:
+        return kept
+    known = [name for name in kept if says(name, QUASI_IDENTIFIER)] or list(kept)
+    return {name: kept[name] for name in known[:_MOST_QUASI_IDENTIFIERS]}
+
+
+def _date_format(kept: dict[str, ColumnGuess]) -> tuple[str, str, dict[str, str]]:
+    """One format for all dates, a note on it, and why columns stay unclear without one."""
     dated = {name: guess.date_formats for name, guess in kept.items() if guess.date_formats}
     if not dated:
-        return "", [], set()
+        return "", "", {}
     first = next(iter(dated.values()))
     common = [each for each in first if all(each in formats for formats in dated.values())]
     if common:
-        notes = []
+        note = ""
         if len(common) > 1:
-            notes = [f"dates fit {' and '.join(common)}; {common[0]} is proposed, check it"]
-        return ("" if common == ["%Y-%m-%d"] else common[0]), notes, set()
-    unclear = {name for name, formats in dated.items() if len(formats) > 1}
-    notes = [
-        f"column {name!r} is left out: its dates may have the day or the month first, and other "
-        "dates of the table are written otherwise"
-        for name in sorted(unclear)
-    ]
-    return "", notes, unclear
+            note = f"dates fit {' and '.join(common)}; {common[0]} is proposed"
+        return ("" if common == ["%Y-%m-%d"] else common[0]), note, {}
+    why = "its dates may have the day or the month first, and others are written otherwise"
+    return "", "", {name: why for name, formats in dated.items() if len(formats) > 1}

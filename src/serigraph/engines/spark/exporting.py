@@ -10,7 +10,7 @@ from serigraph.engines.spark.failures import cluster_errors
 from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.errors import LedgerDamaged
 from serigraph.ledger import ReleaseRecord, Series
-from serigraph.ledger.exporting import RELEASES, exporting, write_releases
+from serigraph.ledger.exporting import exporting, write_terms
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, MEMBERS, VALUES
 from serigraph.ledger.recovery import check_parts
@@ -32,7 +32,8 @@ def export_on_spark(session: SparkSession, series: Series, folder: Path) -> None
         with cluster_errors("exporting the ledger", unreadable=LedgerDamaged):
             for name, frame in _frames(session, layout, releases).items():
                 _write(frame, unfinished / name)
-        write_releases(unfinished / RELEASES, releases)
+            held = _held(session, layout, releases)
+        write_terms(unfinished, releases, held)
 
 
 def _frames(
@@ -52,6 +53,17 @@ def _frames(
         GROUPS: ledger.groups().select(release, "group", "size", "present"),
         VALUES: ledger.values().select(release, "group", "value", "count"),
     }
+
+
+def _held(
+    session: SparkSession, layout: Layout, releases: tuple[ReleaseRecord, ...]
+) -> dict[int, set[str]]:
+    """The protected values in the groups of each release."""
+    held: dict[int, set[str]] = {release.number: set() for release in releases}
+    values = LedgerFrames(session, layout, releases).values()
+    for row in values.select("release", "value").distinct().collect():
+        held[row.release].add(row.value)
+    return held
 
 
 def _write(frame: DataFrame, folder: Path) -> None:

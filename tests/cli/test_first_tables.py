@@ -1,0 +1,106 @@
+"""`init` on first tables of many kinds: what it proposes can be published as it stands."""
+
+from __future__ import annotations
+
+import random
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from cli.first_tables import TABLES
+from cli.running import Ran, run
+
+ASKED = {"nothing sensitive"}  # which column is sensitive, `init` cannot know
+
+
+def begun(name: str, seed: int, folder: Path) -> tuple[Ran, Path]:
+    made = TABLES[name].write(folder, random.Random(seed))
+    asked = ["--sensitive", TABLES[name].sensitive] if name in ASKED else []
+    return run("init", folder / "new series", "--from", made, *asked), folder / "new series"
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("name", TABLES)
+def test_the_next_command_publishes(name: str, seed: int, tmp_path: Path) -> None:
+    expected = TABLES[name]
+    said, series = begun(name, seed, tmp_path)
+    assert said.code == 0, said.err
+    policy = tomllib.loads((series / "policy.toml").read_text(encoding="utf-8"))
+    assert policy["person"]["id"] == expected.person
+    assert policy["sensitive"]["column"] == expected.sensitive
+    assert policy["sensitive"]["form"] == expected.form
+    assert set(policy["quasi_identifiers"]) == expected.quasi_identifiers
+    assert policy["guarantee"]["minimum_group_size"] == 5
+    assert policy["guarantee"]["threshold"] == "1/2"
+
+    command = shlex.split(said.out.splitlines()[-1].removeprefix("Then: "))
+    assert command[0] == "serigraph"
+    done = run(*command[1:])
+    assert done.code == 0, done.err
+    [folder] = (series / "releases").iterdir()
+    published = pl.read_csv(folder / "table.csv", infer_schema=False)
+    assert set(published.columns) == {*expected.quasi_identifiers, expected.sensitive}
+    assert published.group_by(sorted(expected.quasi_identifiers)).len()["len"].min() >= 5
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("name", TABLES)
+def test_columns_left_out_are_listed_with_a_reason(name: str, seed: int, tmp_path: Path) -> None:
+    said, _ = begun(name, seed, tmp_path)
+    listed: set[str] = set()
+    for line in said.out.splitlines():
+        if line.startswith("Left out, not published: "):
+            names, _, reason = line.partition(": ")[2].partition(" (")
+            assert reason
+            listed |= set(names.split(", "))
+    assert listed == TABLES[name].left_out
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_values_of_the_table_are_shown_with_their_holders(name: str, tmp_path: Path) -> None:
+    said, series = begun(name, 1, tmp_path)
+    assert "Values, and how many people of the table hold each:" in said.out
+    policy = tomllib.loads((series / "policy.toml").read_text(encoding="utf-8"))
+    assert ("not protected:" in said.out) == ("except" in policy["protected"])
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_to_leave_values_unprotected_is_never_the_first_hint(name: str, tmp_path: Path) -> None:
+    said, _ = begun(name, 1, tmp_path)
+    for line in said.out.splitlines():
+        if line.startswith("Please check:") and "protected" in line:
+            assert "registry" in line
+            assert "unprotected" not in line
+            assert "except" not in line.partition("registry")[0]
+
+
+def test_the_first_release_of_the_readme_in_processes_of_their_own(tmp_path: Path) -> None:
+    made = TABLES["readme"].write(tmp_path, random.Random(0))
+    start = [sys.executable, "-m", "serigraph"]
+    begun = subprocess.run(
+        [*start, "init", "clinic", "--from", made.name],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    command = shlex.split(begun.stdout.splitlines()[-1].removeprefix("Then: serigraph "))
+    subprocess.run([*start, *command], cwd=tmp_path, check=True, capture_output=True)
+
+
+def test_a_table_without_an_obvious_sensitive_column_gets_one_question(tmp_path: Path) -> None:
+    made = TABLES["nothing sensitive"].write(tmp_path, random.Random(1))
+    asked = run("init", tmp_path / "new", "--from", made, "--json")
+    assert asked.code == 3
+    assert asked.json["remedy"].endswith("--sensitive COLUMN")
+    assert asked.json["problems"] == [
+        "column 'party': 10 values, texts",
+        "column 'plan': 3 values, texts",
+        "column 'channel': 2 values, texts",
+    ]
+    assert not (tmp_path / "new").exists()
