@@ -15,6 +15,8 @@ from serigraph.records import WorstPair
 if TYPE_CHECKING:
     from serigraph.publishing import Published, Unpublished
 
+_NAMED = 8  # values whose holders are left out
+
 
 def command(
     table: Annotated[str, typer.Argument(help="The table: CSV, Parquet, Arrow, DuckDB, ...")],
@@ -100,7 +102,9 @@ def _tell(release: Published) -> None:
     else:
         say(f"  quasi-identifiers lost {width} of their precision")
     if figures["suppressed_values"]:
-        say(f"  {figures['suppressed_values']:,} holders of protected values left out")
+        left_out = [f"{number:,} of {name}" for name, number in figures["suppressed"].items()]
+        more = f" and {len(left_out) - _NAMED:,} more values" if len(left_out) > _NAMED else ""
+        say(f"  holders left out at random: {', '.join(left_out[:_NAMED])}{more}")
     _tell_how_close(release)
     for note in release.notes:
         say(f"  note: {note}")
