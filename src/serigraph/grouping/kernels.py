@@ -36,13 +36,15 @@ TRIES = 16  # cuts, before a cell is left as it is
 TRIES_LARGE = 200  # cuts of a cell between LARGE and MIDDLING
 COMPETING = 8  # cuts of a large cell that both sides survive
 FEW = 4  # holders in a cell: up to here, cuts do not depend on where they are
+SIMILAR = 1.25  # targets that differ by less are dealt together
+NEED_STEPS, LARGEST_NEED = 64.0, 4e9  # how finely targets are put in order
 GROUPS_TO_DEAL = 8  # in a cell at the least, where more than the values' shares matters
 NEIGHBOURHOOD = 32  # groups that are merged and cut anew, bottom-up
 TOGETHER = 8  # people whose past is looked for at the same time
 FALLING = 1024  # people that look for their district at the same time
 ARRANGED = 1 << 16  # people that are put in order at the same time
 EXCHANGES = 400  # tried for somebody that fits nowhere
-THOROUGH = 2048  # cells up to this size are checked against every member's history
+THOROUGH = 1 << 14  # cells up to this size are checked against every member's history
 WASTEFUL = 1.5  # a cut that leaves room for fewer groups than before seems so much wider
 CROWDED = 0.34  # part of a cell that its most frequent value needs: from there on, foresight
 FORESIGHT = 2.0  # how much wider a cut seems for all that the values on its sides need
@@ -70,7 +72,6 @@ class Facts(NamedTuple):
     past_lists: NDArray[np.integer]  # how many exposures, and their numbers
     exposure_value: NDArray[np.int32]
     exposure_survival: NDArray[np.float64]  # 1 - n_s/n
-    own: NDArray[np.float64]  # largest target of a person for what it holds; 0 until looked for
     base: NDArray[np.float64]  # target of each value for a person without history
     rule: NDArray[np.int32]  # of each value, a row of the next
     rules: NDArray[np.float64]  # 1 - threshold, factor, two lengths, ratios, shares
@@ -103,8 +104,6 @@ class Dealing(NamedTuple):
     seats: NDArray[np.int64]  # likewise
     cap: NDArray[np.int64]  # how many of a value any group may hold
     held: NDArray[np.int32]  # [group, value]
-    share: NDArray[np.float64]  # of a group, as the past of each allows; of nobody if there is none
-    size: float  # of a group
 
 
 class Board(NamedTuple):
@@ -237,15 +236,6 @@ def walk_past(f, s, touched, spans, k):
             s.links[f.exposure_value[f.past_lists[e]]] += 1
 
 
-@inner
-def is_too_small(f, people, a, b, size):
-    """Whether one of the people fits no group of this size, whoever else is in it."""
-    for i in range(a, b if len(f.own) > 0 else a):
-        if f.own[people[i]] > size * (1.0 + SLACK):
-            return True
-    return False
-
-
 @making
 def find_needs(f, s, people, a, b, touched, n):
     """Write the largest target of each value among the people of a cell, each by its own past.
@@ -287,19 +277,20 @@ def has_counts(f, s, people, a, b):
     valid = n >= f.minimum_size
     if valid and touched > 0:
         size = group_size(f, s, touched) if f.interleave else n
-        valid = counts_fit(f, s, touched, n, size)
+        valid = counts_fit(s, f.base, touched, n, size)
     clear(s, touched)
     return valid
 
 
 @inner
-def counts_fit(f, s, touched, n, size):
-    """Whether n people can be dealt into groups of ``size`` as far as the counts go."""
+def counts_fit(s, need, touched, n, size):
+    """Whether n people can be dealt into groups of ``size`` as far as the counts go, if groups are
+    to have ``need`` members for each holder of a value."""
     groups = max(n // size, 1)
     even = n // groups
     for t in range(touched):
         value = s.touched[t]
-        if s.holders[value] > groups * int(even * (1.0 + SLACK) / f.base[value]):
+        if s.holders[value] > groups * int(even * (1.0 + SLACK) / need[value]):
             return False
     return True
 
@@ -350,19 +341,17 @@ def size_needed(f, s, touched):
 
 
 @making
-def deal(f, s, people, a, b, present, touched, size, shares, slot):
-    """Spread a cell over groups of about ``size`` so that every member is bounded.
+def deal(f, s, people, a, b, present, touched, size, need, first_group, slot):
+    """Spread a cell over groups of about ``size``, with ``need`` members for each holder.
 
     So many of its people are present, and hold so many values: ``s`` has their tally. Writes each
-    person's group 0..g-1 to ``slot[a:b]`` and returns g, or 0 if it did not succeed. Looks at
-    values, histories and random keys, never at quasi-identifiers: inside a cell, who sits where
-    says nothing about who holds what.
+    person's group, counted from ``first_group``, to ``slot[a:b]`` and returns how many there are,
+    or 0 if it did not succeed. Looks at values and random keys, never at quasi-identifiers or at
+    anybody's past: inside a cell, who sits where says nothing about who holds what.
     """
     n = b - a
     groups = n // size
-    if groups == 0 or is_too_small(f, people, a, b, n // groups):
-        return 0
-    if not counts_fit(f, s, touched, present, size):
+    if groups == 0 or not counts_fit(s, need, touched, present, size):
         return 0
     even = n // groups
     who = np.empty(n, dtype=np.uint32)
@@ -375,7 +364,7 @@ def deal(f, s, people, a, b, present, touched, size, shares, slot):
     cap = np.empty(touched, dtype=np.int64)
     for t in range(touched):
         s.local[s.touched[t]] = t
-        cap[t] = int(even * (1.0 + SLACK) / f.base[s.touched[t]])
+        cap[t] = int(even * (1.0 + SLACK) / need[s.touched[t]])
     # Holders of the most frequent value first, then of the next, at random within.
     before = np.zeros(n + 2, dtype=np.int64)  # values by the number of those that lack them
     for t in range(touched):
@@ -425,8 +414,6 @@ def deal(f, s, people, a, b, present, touched, size, shares, slot):
         seats,
         cap,
         np.zeros((groups, touched), dtype=np.int32),
-        shares[: n * touched if f.past.shape[1] > 0 else 0],
-        even * (1.0 + SLACK),
     )
     g = np.int64(0)
     for k in range(n):
@@ -441,73 +428,104 @@ def deal(f, s, people, a, b, present, touched, size, shares, slot):
         if seat[i] < 0 and not exchange(d, i, people_first, k):
             return 0
     for i in range(n):
-        slot[a + i] = seat[i]
+        slot[a + i] = first_group + seat[i]
     return groups
 
 
 @making
-def find_shares(f, s, people, a, b, touched, size, shares):
-    """The part of a group that may hold each value touched, as far as the past of each person goes,
-    person by person; in the room that is given, if it is enough.
-
-    Writes the own target of everybody, too, up to somebody that fits no group of ``size``; what is
-    behind that one is left open.
-    """
-    if len(shares) < (b - a) * touched:
-        shares = np.empty((b - a) * touched)
-    survival, keep, factor = np.empty(touched), np.empty(touched), np.empty(touched)
-    for t in range(touched):
-        s.local[s.touched[t]] = t
-        rule = f.rule[s.touched[t]]
-        keep[t], factor[t] = f.rules[rule, 0], f.rules[rule, 1]
+def sort_by_needs(f, s, people, a, b, touched):
+    """Put the people of a cell in the order of the largest target that their past asks for any of
+    the values touched; returns these targets, ascending. Values are not looked at."""
+    n = b - a
+    target = np.empty(n)
+    code = np.empty(n, dtype=np.uint32)
     spans = spans_of(f)
-    for i in range(b - a):
-        mine = i * touched
+    for i in range(n):
         k = i % TOGETHER
         if k == 0:
             find_past(f, people, a + i, min(a + i + TOGETHER, b), spans)
         walk_past(f, s, touched, spans, k)
+        target[i] = 0.0
         for t in range(touched):
-            survival[t] = s.survival[s.touched[t]]
-        # next_target in a loop of its own, which is done for several values at once.
-        for t in range(touched):
-            shares[mine + t] = (survival[t] - keep[t]) / (factor[t] * survival[t])
-        if f.counts_links:
-            for t in range(touched):
-                value = s.touched[t]
-                target = next_target(f.rules, f.rule[value], s.links[value], survival[t])
-                shares[mine + t] = min(shares[mine + t], 1.0 / target)
-        person, least = people[a + i], np.inf
-        begin, end = held_by(f, person)
-        for h in range(begin, end):
-            least = min(least, shares[mine + s.local[f.held[h]]])
-        f.own[person] = 1.0 / least if least > SLACK else np.inf
-        if f.own[person] > size * (1.0 + SLACK):
+            value = s.touched[t]
+            own = f.base[value]
+            if s.survival[value] < 1.0:
+                own = next_target(f.rules, f.rule[value], s.links[value], s.survival[value])
+            target[i] = max(target[i], own)
+        code[i] = np.uint32(min(target[i] * NEED_STEPS, LARGEST_NEED))
+    ranked, spare = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
+    sort_codes(code, ranked, spare, np.empty(SORTED_AT_ONCE + 1, dtype=np.uint32))
+    who, ordered = np.empty(n, dtype=np.uint32), np.empty(n)
+    highest = 0.0
+    for i in range(n):
+        who[i] = people[a + ranked[i]]
+        highest = max(highest, target[ranked[i]])  # within a step, targets are in no order
+        ordered[i] = highest
+    for i in range(n):
+        people[a + i] = who[i]
+    return ordered
+
+
+@making
+def deal_strata(f, s, people, a, b, touched, slot):
+    """Deal a cell of people with a past: those who need large groups apart from those who do not.
+
+    Strata are made of the people's pasts and of the cell's counts. In each, everybody bears every
+    value of the cell in every group, so that who holds one plays no part in who sits where. A
+    stratum of a cell with few holders has room for all of them. Returns the number of groups, or 0.
+    """
+    target = sort_by_needs(f, s, people, a, b, touched)
+    is_few = holders_in(s, touched) <= FEW
+    most = np.int64(0)
+    for t in range(touched):
+        most = max(most, s.holders[s.touched[t]])
+    values = np.empty(touched, dtype=np.uint32)
+    holders = np.empty(touched, dtype=np.int64)
+    for t in range(touched):
+        values[t] = s.touched[t]
+        holders[t] = s.holders[s.touched[t]]
+    clear(s, touched)
+    groups, end = np.int64(0), b
+    while end > a:
+        found = np.int64(0)
+        if target[end - 1 - a] <= end - a:
+            size = max(f.minimum_size, np.int64(np.ceil(target[end - 1 - a] * (1.0 - SLACK))))
+            begin = end - size * (most if is_few else 1)
+            while begin > a and target[begin - 1 - a] * SIMILAR > size:
+                begin -= 1
+            while found == 0:
+                # What is left below must be able to stand by itself.
+                if begin > a:
+                    below = max(f.minimum_size, np.int64(np.ceil(target[begin - 1 - a])))
+                    if begin - a < below * (most if is_few else 2):
+                        begin = a
+                begin = max(begin, a)
+                present, now = tally(f, s, people, begin, end)
+                need = np.full(len(f.base), target[end - 1 - a])
+                found = deal(f, s, people, begin, end, present, now, size, need, groups, slot)
+                clear(s, now)
+                if found == 0:
+                    if begin == a:
+                        break
+                    begin -= size
+        if found == 0:
+            groups = np.int64(0)
             break
-    return shares
+        groups += found
+        end = begin
+    for t in range(touched):
+        s.touched[t] = values[t]
+        s.holders[values[t]] = holders[t]
+    return groups
 
 
 @inner
 def may_join(d, i, g):
     """Whether person i of the cell fits group g as it stands."""
-    values = len(d.cap)
     for h in range(d.start[i], d.start[i + 1]):
         t = d.value[h]
-        now = d.held[g, t] + 1
-        if now > d.cap[t]:
+        if d.held[g, t] + 1 > d.cap[t]:
             return False
-        if len(d.share) > 0:
-            if d.size * d.share[i * values + t] < now:
-                return False
-            for k in range(d.members[g]):
-                if d.size * d.share[d.member[g, k] * values + t] < now:
-                    return False
-    for k in range(d.members[g] if len(d.share) > 0 else 0):
-        other = d.member[g, k]
-        for h in range(d.start[other], d.start[other + 1]):
-            t = d.value[h]
-            if d.size * d.share[i * values + t] < d.held[g, t]:
-                return False
     return True
 
 
@@ -1399,36 +1417,32 @@ def merge_siblings(f, s, order, tree):
 
 
 @making
-def deal_cell(f, s, people, a, b, last_resort, slot, shares):
-    """Deal a cell into groups that are as small as can be; returns its state, their number, and the
-    room for ``shares``, which may have grown.
+def deal_cell(f, s, people, a, b, last_resort, slot):
+    """Deal a cell into groups that are as small as can be; returns its state and their number.
 
     A small cell is not dealt into groups that are larger than need be: it is better merged with a
     neighbour, unless that is no longer possible (``last_resort``).
     """
     present, touched = tally(f, s, people, a, b)
-    size = group_size(f, s, touched)
     if touched == 0 and f.minimum_size <= 1:
-        return PLAIN, np.int64(0), shares
-    has_past = f.past.shape[1] > 0
-    may_enlarge = last_resort or (has_past and b - a >= GROUPS_TO_DEAL * size)
-    largest = b - a if may_enlarge else min(size, b - a)
-    is_possible = size <= largest
-    if has_past and is_possible:
-        at_most = (b - a) // ((b - a) // largest)
-        is_possible = not is_too_small(f, people, a, b, at_most)
-        if is_possible:
-            shares = find_shares(f, s, people, a, b, touched, at_most, shares)
+        return PLAIN, np.int64(0)
+    size = group_size(f, s, touched)
     groups = np.int64(0)
-    while is_possible and groups == 0 and size <= largest:
-        groups = deal(f, s, people, a, b, present, touched, size, shares, slot)
+    if f.past.shape[1] > 0:
+        groups = np.int64(deal_strata(f, s, people, a, b, touched, slot))
+        size = b - a + 1
+    largest = b - a if last_resort else min(size, b - a)
+    while groups == 0 and size <= largest:
+        groups = np.int64(
+            deal(f, s, people, a, b, present, touched, size, f.base, np.int64(0), slot)
+        )
         tried = size
         size = max(size + 1, size + size // 5)
         # As many groups as before would be the same, and fail again.
         while (b - a) // size == (b - a) // tried and present // size == present // tried:
             size += 1
     clear(s, touched)
-    return VALID if groups > 0 else FAILED, groups, shares
+    return VALID if groups > 0 else FAILED, groups
 
 
 @kernel
@@ -1437,7 +1451,6 @@ def deal_cells(f, s, order, cells, simple, last_resort, slot):
     place of the order. Cells that cannot be dealt are merged with a neighbour in the order until
     they can be. Returns the cells, with their states and the numbers of their groups."""
     kept = np.empty_like(cells)
-    shares = np.empty(0)
     top = 0
     i = 0
     while i < len(cells):
@@ -1449,7 +1462,7 @@ def deal_cells(f, s, order, cells, simple, last_resort, slot):
         while True:
             # Dealt in one place of the code alone, since to compile it takes long.
             if state == UNKNOWN:
-                state, groups, shares = deal_cell(f, s, order, a, b, is_last, slot, shares)
+                state, groups = deal_cell(f, s, order, a, b, is_last, slot)
             if state != FAILED or is_last:
                 break
             if (top > 0 or i < len(cells)) and (simple or b - a < 4 * THOROUGH):
