@@ -60,7 +60,7 @@ class Made:
             "groups_with_protected_value": int(linked.sum()),
             "mean_size_with_protected_value": float(with_value.mean()) if len(with_value) else 0.0,
             "largest_size": int(proof.size.max()) if len(proof.size) else 0,
-            "protected_values": len(self.population.protected),
+            "protected_values": proof.value_name.n_unique(),
             "pairs_checked": proof.pairs,
             "pairs_decided_in_fractions": proof.exact_pairs,
             "largest_probability": str(proof.largest),
