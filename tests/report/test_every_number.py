@@ -13,7 +13,7 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
@@ -31,6 +31,7 @@ from serigraph.ledger import Series as Ledger
 
 COLUMNS = ("age", "sex", "area")
 NUMERIC = {"age"}
+UNPROTECTED = {"flu", "gout", "asthma"}
 SEED = 11
 PUBLISHER = """
 [publisher]
@@ -64,7 +65,7 @@ class Case:
             '[quasi_identifiers.sex]\nkind = "categorical"',
             '[quasi_identifiers.area]\nkind = "categorical"',
             '[sensitive]\ncolumn = "diagnosis"',
-            '[protected]\nexcept = ["flu", "gout", "asthma"]',
+            f"[protected]\nexcept = {json.dumps(sorted(UNPROTECTED))}",
             "[protected.classes]",
             *(
                 f"{json.dumps(name)} = {json.dumps(values)}"
@@ -530,7 +531,9 @@ def test_what_publish_prints(made: Made) -> None:
     for number, printed in enumerate(made.printed, 1):
         lines = printed.splitlines()
         assert lines[-1] == f"  files: {made.path / 'releases' / f'r{number}'}"
-        shown = [line for line in lines[:-1] if not line.startswith("  note: ")]
+        first = lines.index(next(line for line in lines if line.startswith("Release ")))
+        assert " ".join(" ".join(lines[:first]).split()) == value_list(made, number)
+        shown = [line for line in lines[first:-1] if not line.startswith("  note: ")]
         for line, allowed in zip(shown, published_lines(made, number), strict=True):
             assert line in allowed
         lost = figures(made, number)["mean_normalised_width"]
@@ -539,6 +542,21 @@ def test_what_publish_prints(made: Made) -> None:
             share = re.match(r"  note: (\d+)% of the precision is lost", note)
             assert share is not None, note
             assert int(share[1]) / 100 == pytest.approx(lost.expected, abs=0.0051)
+
+
+def value_list(made: Made, number: int) -> str:
+    """What the table holds, which is shown before anything is committed."""
+    held = Counter(made.series.releases[number - 1].values.values())
+
+    def counted(values: Iterable[str]) -> str:
+        ordered = sorted(values, key=lambda value: (-held[value], value))
+        return ", ".join(f"{value} ({held[value]:,})" for value in ordered)
+
+    parts = ["Values, and how many people of the table hold each:"]
+    parts.append(f"protected: {counted(held.keys() - UNPROTECTED)}")
+    for name, members in made.case.classes.items():
+        parts.append(f"protected as class {name}: {counted(members)}")
+    return " ".join([*parts, f"not protected: {counted(UNPROTECTED)}"])
 
 
 def published_lines(made: Made, number: int) -> Iterator[set[str]]:
