@@ -407,7 +407,7 @@ def verdict(releases: int, worst: dict[str, recount.Closest]) -> set[str]:
     over = "in this release" if releases == 1 else f"over all {releases} releases"
     return {
         f"The promise holds: {over} nobody can be linked to a protected value with a probability "
-        f"above its threshold, as long as releases are independent of each other. Largest: {each}."
+        f"above its threshold, as long as releases are independent of each other. At worst: {each}."
         for each in closest(worst)
     }
 
@@ -433,8 +433,8 @@ def test_the_page_of_a_release(made: Made, number: int) -> None:
         "Members of groups without a record": f"{told['people'] - told['present']:,}",
         "Protected values in this release": f"{told['protected_values']}",
         "Releases in the series so far": f"{number}",
-        "Largest, of the whole series": closest(series.worst(whole)),
-        "Largest, of the pairs here": closest(series.worst(touched)),
+        "At worst, in the whole series": closest(series.worst(whole)),
+        "At worst, of the pairs here": closest(series.worst(touched)),
         "Mean, of the pairs here": nearby(four, float(sum(touched.values()) / len(touched))),
         "Largest in this release alone": exact(max(alone.values())),
         "Pairs checked": f"{len(touched):,}",
@@ -587,10 +587,10 @@ def published_lines(made: Made, number: int) -> Iterator[set[str]]:
         }
     worst = in_short(series.worst(series.touched()), ", threshold ")
     pairs = f"({told['pairs_checked']:,} pairs checked)"
-    yield {f"  guarantee held: largest probability {each} {pairs}" for each in worst}
+    yield {f"  guarantee held: probability at worst {each} {pairs}" for each in worst}
     if number > 1:
         so_far = in_short(series.worst(series.probabilities()), ", threshold ")
-        yield {f"  over the whole series: {each}" for each in so_far}
+        yield {f"  over the whole series at worst {each}" for each in so_far}
 
 
 def test_status(made: Made) -> None:
@@ -621,13 +621,13 @@ def status_lines(made: Made) -> Iterator[set[str]]:
         yield {
             f"  {number:>3}  {release.label:<20} {release.published_at[:10]}  "
             f"{told['present']:>10,} people  {told['groups']:>9,} groups  "
-            f"largest p {one}, so far {other}"
+            f"p at worst {one}, so far {other}"
             for one in here
             for other in so_far
         }
     pairs = series.probabilities()
     largest = in_short(series.worst(pairs), ", threshold ")
-    yield {f"Largest probability of the series: {each}" for each in largest}
+    yield {f"Over the whole series at worst {each}" for each in largest}
     ratio = ", ".join([f"{target(case.threshold, case.releases):.1f}"] * case.releases)
     asked = "Members required per holder at the 1st, 2nd, ... exposure"
     yield {f"{asked}: {ratio}; then the budget is used up"}
@@ -662,7 +662,7 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
     pairs = series.probabilities()
     worst = series.worst(pairs)
     assert done.out.splitlines()[0] in {
-        f"The promise holds over 3 releases: largest probability {each}"
+        f"The promise holds over 3 releases: probability at worst {each}"
         for each in in_short(worst, ", threshold ")
     }
     page = read_page((tmp_path / "report.html").read_text(encoding="utf-8"))
@@ -675,7 +675,7 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
     facts: dict[str, Shown] = {
         "People ever in a release": f"{len(people):,}",
         "of these ever beside a protected value": f"{len({person for person, _ in pairs}):,}",
-        "Largest, over all releases": closest(worst),
+        "At worst, over all releases": closest(worst),
         "Mean, over all releases": nearby(four, mean),
         "Largest in one release alone": exact(max(max(each.values()) for each in alone)),
         "Pairs of a person and a value": f"{len(pairs):,}",
