@@ -110,7 +110,7 @@ def _tell(made: SeriesPlan) -> None:
     say()
     say(f"Recommended: {made.recommendation.name}")
     say(f"  {made.recommendation.reason}")
-    say("In policy.toml:")
+    say("To adopt it, replace [strategy] in policy.toml by:")
     say()
     say(made.recommendation.section)
 
