@@ -254,6 +254,7 @@ def figures(made: Made, number: int) -> dict[str, Any]:
     linked = release.linked_sizes()
     spread = recount.widths(release, COLUMNS, NUMERIC)
     near = Fraction(1, 10**9)
+    outside = int(case.has_registry and "p000" in release.values)
     return {
         "people": len(release.group),
         "present": sum(release.present.values()),
@@ -272,7 +273,8 @@ def figures(made: Made, number: int) -> dict[str, Any]:
         "people_left_out": suppressed(release),
         "normalised_widths": pytest.approx(spread),
         "mean_normalised_width": pytest.approx(sum(spread.values()) / len(spread)),
-        "people_outside_registry": int(case.has_registry and "p000" in release.values),
+        "people_in_registry": len(release.cells) - outside if case.has_registry else None,
+        "people_outside_registry": outside,
         "people_differing_from_registry": 0,
         "has_registry": case.has_registry,
         "form": case.form,
