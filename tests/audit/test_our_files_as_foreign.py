@@ -283,7 +283,7 @@ def exactly(figures: Figures) -> Figures:
     return replace(figures, mean=round(figures.mean, 12))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(CASES)
 def test_every_group_and_every_figure_is_the_ledgers(case: Case) -> None:
     # Two tables do not tell how many people hold a class; another test is about that.
@@ -326,6 +326,27 @@ def test_a_class_in_two_tables_is_an_upper_bound_and_noted(tmp_path: Path) -> No
         of_files = shown[release, person, value]
         assert of_files[1] == size
         assert of_files[0] == count or (value == "a class" and of_files[0] > count)
+
+
+@pytest.mark.parametrize("files", ["csv", "parquet"])
+@pytest.mark.parametrize("form", ["generalised", "bucketised"])
+def test_tables_in_several_files_as_spark_writes_them(
+    form: str, files: str, tmp_path: Path
+) -> None:
+    published = publish_two(case_of(shape="list", form=form, files=files), tmp_path)
+    whole = audit_files(published)
+    for path in [path for folder in published.releases for path in folder.iterdir()]:
+        read, ending = (
+            (pl.read_parquet(path), "parquet")
+            if files == "parquet"
+            else (pl.read_csv(path, infer_schema=False), "csv")
+        )
+        path.unlink()
+        path.mkdir()
+        for number, rows in enumerate((read[:5], read[5:])):
+            file = path / f"part-{number}.{ending}"
+            rows.write_parquet(file) if files == "parquet" else rows.write_csv(file)
+    assert exactly(audit_files(published).over_all) == exactly(whole.over_all)
 
 
 def test_a_note_says_how_cells_were_taken_apart(tmp_path: Path) -> None:

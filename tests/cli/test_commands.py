@@ -112,7 +112,7 @@ def test_publishing_and_looking_at_it(files: Path, hospital: Clinic) -> None:
     assert {each["name"]: each["people"] for each in shown["protected"] + shown["unprotected"]} == (
         dict(rows)
     )
-    assert "guarantee held: largest probability 0." in second.out
+    assert "guarantee held: probability at worst 0." in second.out
 
     status = run("status", series, "--json").json
     assert [each["label"] for each in status["releases"]] == ["2024H1", "second"]

@@ -104,3 +104,16 @@ def test_a_table_without_an_obvious_sensitive_column_gets_one_question(tmp_path:
         "column 'channel': 2 values, texts",
     ]
     assert not (tmp_path / "new").exists()
+
+
+def test_a_table_whose_id_is_not_clear_gets_one_question_and_then_a_policy(tmp_path: Path) -> None:
+    made = TABLES["visits"].write(tmp_path, random.Random(1))
+    rows = pl.read_csv(made).drop("sex", "birth_year").rename({"visit_id": "id"})
+    rows.write_csv(made)
+    asked = run("init", tmp_path / "new", "--from", made, "--json")
+    assert asked.code == 3
+    assert asked.json["remedy"].endswith("--person COLUMN")
+    assert [each.split("'")[1] for each in asked.json["problems"]] == ["id", "patient_id"]
+    begun = run("init", tmp_path / "new", "--from", made, "--person", "patient_id")
+    assert begun.code == 0, begun.err
+    assert run("publish", made, "--series", tmp_path / "new").code == 0

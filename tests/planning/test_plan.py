@@ -10,6 +10,7 @@ import sys
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,8 +21,7 @@ from audit.series_examples import policy, published, registry, tables
 from serigraph.auditing import audit_series
 from serigraph.errors import InputRefused
 from serigraph.ledger import Series
-from serigraph.planning import Expected, Outlook, SeriesPlan
-from serigraph.planning.recommendation import recommend
+from serigraph.planning import SeriesPlan
 from serigraph.planning.rehearsal import Stage, rehearse
 from serigraph.policy import parse_policy
 from serigraph.population import History
@@ -42,10 +42,10 @@ def made(series: Series) -> SeriesPlan:
         tables(KNOWN, 4, 300)[3],
         series,
         registry=KNOWN,
-        releases=4,
-        thresholds=[Fraction(1, 2), Fraction(1, 5)],
+        releases=7,
+        thresholds=["1/2", 5],
         lengths=[4, 20],
-        factors=[Fraction(2), Fraction(3)],
+        factors=[2, "3"],
     )
 
 
@@ -54,7 +54,7 @@ def test_all_combinations_are_swept(made: SeriesPlan) -> None:
     assert names[0] == "constant for 4, threshold 1/2"
     assert made.outlooks[0].is_policy
     for threshold in ("1/2", "1/5"):
-        for what in ("constant for 20", "geometric 2", "geometric 3", "schedule for 4"):
+        for what in ("constant for 20", "geometric 2", "geometric 3", "schedule for 7"):
             assert f"{what}, threshold {threshold}" in names
     assert len(names) == len(set(names)) == 10
 
@@ -97,7 +97,8 @@ def test_links_left_are_counted_from_the_ledger(series: Series, made: SeriesPlan
 def test_nothing_changed(series: Series, made: SeriesPlan) -> None:
     assert len(series.releases()) == 3
     series.check()
-    assert made.releases_so_far == 3
+    assert (made.releases_so_far, made.releases_ahead) == (3, 4)
+    assert all(len(each.expected) == 4 for each in made.outlooks if not each.needs_suppression)
 
 
 def test_before_the_first_release(tmp_path: Path) -> None:
@@ -108,9 +109,27 @@ def test_before_the_first_release(tmp_path: Path) -> None:
     assert all(len(each.expected) == 3 for each in made.outlooks)
     given = serigraph.plan(tables(KNOWN, 1, 300)[0], series, releases=2, return_rate=0.9)
     assert given.return_rate.rate == 0.9
-    for wrong in ({"return_rate": 1.5}, {"releases": 0}):
-        with pytest.raises(InputRefused):
-            serigraph.plan(tables(KNOWN, 1, 300)[0], series, **wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"return_rate": 1.5},
+        {"releases": 3},
+        {"thresholds": [0.5]},
+        {"thresholds": ["x"]},
+        {"thresholds": [1]},
+        {"thresholds": [Fraction(3, 2)]},
+        {"lengths": [0]},
+        {"factors": [1]},
+        {"factors": ["x"]},
+    ],
+    ids=str,
+)
+def test_arguments_that_make_no_plan(series: Series, wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputRefused) as refused:
+        serigraph.plan(tables(KNOWN, 4, 300)[3], series, **wrong)
+    assert refused.value.remedy
 
 
 def test_rehearsed_groups_grow_with_returning_people() -> None:
@@ -157,44 +176,13 @@ def test_a_rehearsal_never_breaks_the_promise(tmp_path: Path) -> None:
     assert np.isfinite([each.mean_size for each in found]).all()
 
 
-def outlook(
-    name: str, sizes: list[float], *, suppressed: float = 0.0, own: bool = False
-) -> Outlook:
-    return Outlook(
-        name=name,
-        short_name=name,
-        threshold="1/2",
-        is_policy=own,
-        ratios=(4.0,) * len(sizes),
-        largest_share=0.25,
-        unfit=(),
-        expected=tuple(Expected(size, int(size), suppressed, 0.1) for size in sizes),
-        left=(),
-    )
-
-
-def test_recommendations() -> None:
-    small, large = outlook("small", [4, 5, 6]), outlook("large", [9, 9, 9], own=True)
-    assert recommend([large, small], "1/2", 3, 100).name == "small"
-    reason = recommend([large, small], "1/2", 3, 100).reason
-    assert "5 people on average, against 9 with large" in reason
-    lossy = outlook("lossy", [4, 4, 4], suppressed=0.2)
-    assert recommend([large, lossy], "1/2", 3, 100).name == "large"
-    short = outlook("short", [4, 4])
-    assert recommend([large, short], "1/2", 3, 100).name == "large"
-    near = outlook("near", [8.95, 8.95, 8.95])
-    assert recommend([large, near], "1/2", 3, 100).name == "large", "not worth a change"
-    ended = recommend([short], "1/2", 3, 100)
-    assert "No strategy leaves everybody a group" in ended.reason
-
-
 def test_the_command(series: Series, tmp_path: Path) -> None:
     table, listed, page = tmp_path / "next.csv", tmp_path / "known.parquet", tmp_path / "plan.html"
     tables(KNOWN, 4, 300)[3].write_csv(table)
     KNOWN.write_parquet(listed)
 
     def run(*options: object) -> subprocess.CompletedProcess[str]:
-        base = ["plan", table, "--series", series.path, "--registry", listed, "--releases", 2]
+        base = ["plan", table, "--series", series.path, "--registry", listed, "--releases", 5]
         return subprocess.run(
             [sys.executable, "-m", "serigraph", *map(str, [*base, *options])],
             capture_output=True,
@@ -204,7 +192,10 @@ def test_the_command(series: Series, tmp_path: Path) -> None:
 
     told = run("--out", page, "--l", "2", "--l", "1/11", "--alpha", "1.5", "--k", "4")
     assert told.returncode == 0, told.stderr
+    assert "3 of 5 releases are out, 2 ahead" in told.stdout
     assert "Recommended:" in told.stdout
+    _, _, section = told.stdout.partition("in policy.toml by:\n\n")
+    assert section.startswith("[strategy]\nname = ")
     assert re.search(r"^  protected: chlamydia \(\d+\), ", told.stdout, re.MULTILINE)
     assert re.search(r"^  not protected: flu \(\d+\), ", told.stdout, re.MULTILINE)
     assert "geometric with factor 3/2, re-planned, threshold 1/11" in told.stdout

@@ -59,7 +59,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
         published[0].record,
         serigraph.status(series),
         serigraph.history(series, first["patient"][0], EVIL),
-        serigraph.plan(third, series, registry=known, releases=2, lengths=[4]),
+        serigraph.plan(third, series, registry=known, releases=4, lengths=[4]),
         serigraph.audit(series),
         audit_series(series),
         serigraph.report(series),

@@ -156,10 +156,11 @@ def test_known_columns_override_the_guess(tmp_path: Path) -> None:
     assert "what" in policy.quasi_identifiers
 
 
-def test_without_telling_names_uniqueness_and_order_decide(tmp_path: Path) -> None:
-    table = clinic().rename({"patient_id": "k", "diagnosis": "z"}).drop("surname", "remark")
-    policy, _ = accepted(table, propose_policy(table, "t.csv"), tmp_path)
-    assert (policy.person.id, policy.sensitive.column) == ("k", "z")
+def test_an_id_without_a_telling_name_is_known_by_its_cells(tmp_path: Path) -> None:
+    table = clinic().rename({"patient_id": "k"}).drop("surname", "remark")
+    proposal = propose_policy(table, "t.csv")
+    assert accepted(table, proposal, tmp_path)[0].person.id == "k"
+    assert "'k' is taken for the person's id" in proposal.notes[0]
 
 
 def test_names_of_columns_are_quoted_where_they_must_be(tmp_path: Path) -> None:
@@ -188,7 +189,7 @@ def test_typed_tables_work_as_csv_files_do(tmp_path: Path) -> None:
     [
         (clinic().clear(), "empty"),
         (clinic().select("sex", "diagnosis"), "id of a person"),
-        (clinic().select("patient_id", "age"), "no column looks sensitive"),
+        (clinic().select("patient_id", "age"), "which column is sensitive"),
         (clinic().select("patient_id", "diagnosis"), "quasi-identifier"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sqlite3
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +19,8 @@ import serigraph
 from audit.series_examples import policy, published, registry, tables
 from serigraph.errors import GuaranteeExceeded, StorageError
 from serigraph.ledger import ReleaseDraft, Series
+from serigraph.ledger.layout import CATALOG
+from serigraph.ledger.release import chain_link, chain_start
 from serigraph.policy import parse_policy
 from serigraph.population import Proof
 from serigraph.publishing import Unpublished, publish
@@ -215,3 +218,85 @@ def test_group_sizes_of_a_release_without_protected_values(tmp_path: Path) -> No
     assert np.isclose(made.figures["mean_size_with_protected_value"], 0)
     page = (made.folder / "report.html").read_text()
     assert "The promise holds" in page
+
+
+def test_the_publisher_is_told_and_may_change(tmp_path: Path) -> None:
+    known = registry(500)
+    series = Series.create(tmp_path / "clinic", {"policy.toml": policy().encode()})
+    stated = """
+[publisher]
+name = "General <Hospital>"
+contact = "privacy@hospital.example"
+recipients = "signed researchers"
+re_evaluation = "every January"
+incidents = "are reported"
+[publisher.roles]
+"data-protection officer" = "Jo Doe"
+"""
+    for number, table in enumerate(tables(known, 2, 300), 1):
+        text = policy() + (stated if number == 2 else "")
+        (series.path / "policy.toml").write_text(text, encoding="utf-8")
+        made = publish_with_report(table, series, registry=known, label=f"r{number}")
+        page = (made.folder / "report.html").read_text(encoding="utf-8")
+        certificate = read_certificate(made.folder / "certificate.json")
+        assert certificate.publisher is not None
+        if number == 1:
+            assert page.count("not stated in the policy") == 6
+            assert certificate.publisher.name is None
+            continue
+        assert "not stated" not in page
+        for words in (
+            "General &lt;Hospital&gt;",
+            "data-protection officer: Jo Doe",
+            "are reported",
+        ):
+            assert words in page
+        assert certificate.publisher.roles == {"data-protection officer": "Jo Doe"}
+    assert "publisher" not in series.releases()[-1].policy
+    of_series = serigraph.report(series, tmp_path / "out").report.read_text(encoding="utf-8")
+    assert "signed researchers" in of_series
+
+
+@pytest.mark.parametrize("own", [{}, {"HIV": "1/4"}])
+def test_figures_of_releases_that_did_not_say_them(tmp_path: Path, own: dict[str, str]) -> None:
+    """Releases of version 0.1.0 have neither worst pairs nor a word on the registry."""
+    thresholds = "".join(f'\n[protected.thresholds]\n{name} = "{t}"' for name, t in own.items())
+    text = policy().replace("\n[guarantee]", f"{thresholds}\n[guarantee]")
+    series = Series.create(tmp_path / "clinic", {"policy.toml": text.encode()})
+    known = registry(500)
+    first, second, third = tables(known, 3, 300)
+    told = []
+    for table in (first, second):
+        made = publish_with_report(table, series, registry=known, allow_suppression=True)
+        told.append((made.figures["worst_in_release"], made.figures["worst_in_series"]))
+    forget(series, {"worst_in_release", "worst_in_series", "has_registry"})
+    found = serigraph.status(series).closest
+    for pair, (in_release, in_series) in zip(found, told, strict=True):
+        for mine, theirs in ((pair.in_release, in_release), (pair.in_series, in_series)):
+            assert mine is not None
+            assert str(mine.probability) == theirs["probability"]
+            assert str(mine.threshold) == theirs["threshold"]
+    made = publish_with_report(third, series, registry=known, allow_suppression=True)
+    whole = serigraph.audit(series).over_all.worst
+    assert whole is not None
+    assert Fraction(made.figures["worst_in_series"]["probability"]) == whole.probability
+    assert serigraph.verify(made.folder / "certificate.json").largest is not None
+    assert serigraph.report(series, tmp_path / "out").report.exists()
+
+
+def forget(series: Series, keys: set[str]) -> None:
+    """Make the catalog say less of its releases, as an older version did; its chain fits."""
+    with sqlite3.connect(series.path / CATALOG) as catalog:
+        columns = [row[1] for row in catalog.execute("PRAGMA table_info(release)")]
+        (identity,) = catalog.execute("SELECT identity FROM series").fetchone()
+        chain = chain_start(identity)
+        for row in catalog.execute("SELECT * FROM release ORDER BY number").fetchall():
+            given = dict(zip(columns, row, strict=True))
+            summary = json.loads(given["summary_json"])
+            given["summary_json"] = json.dumps({k: v for k, v in summary.items() if k not in keys})
+            chain = chain_link(chain, [given[name] for name in columns[:-2]])
+            catalog.execute(
+                "UPDATE release SET summary_json = ?, chain = ? WHERE number = ?",
+                (given["summary_json"], chain, given["number"]),
+            )
+    catalog.close()

@@ -57,7 +57,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, int
     serigraph.report(series)
     known = registry(500)
     plan = serigraph.plan(
-        tables(known, 4, 300)[3], series, registry=known, releases=3, lengths=[4, 8]
+        tables(known, 4, 300)[3], series, registry=known, releases=6, lengths=[4, 8]
     )
     write_plan_page(plan, folder / "plan.html")
     return {

@@ -137,6 +137,17 @@ def test_a_false_claim_whose_digest_fits(clinic: Path) -> None:
         verify_certificate(path)
 
 
+@pytest.mark.parametrize("claim", ["1/1000", None])
+def test_a_false_claim_about_the_worst_pair(clinic: Path, claim: str | None) -> None:
+    path = clinic / "report" / "certificate.json"
+    content = json.loads(path.read_text())
+    pair = content["guarantee"]["worst_in_series"] | {"probability": claim}
+    content["guarantee"]["worst_in_series"] = pair if claim else None
+    path.write_text(json.dumps(content))
+    with pytest.raises(LedgerDamaged, match="about the pair of the series"):
+        verify_certificate(path)
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

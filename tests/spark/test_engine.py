@@ -22,6 +22,8 @@ import serigraph
 from publishing import oracle
 from publishing.checking import Meaning, check_series, exported, single_values
 from publishing.clinic import COLUMNS, COMMON, RARE, Clinic, clinic, new_series, policy_text
+from report import recount
+from report.reading_pages import read_page
 from serigraph.errors import AlreadyPublished, Infeasible, PolicyError, TableError
 from serigraph.ledger import Series
 from serigraph.policy import read_policy
@@ -207,6 +209,46 @@ def test_both_engines_meet_the_same_bars(
         assert (len(pieces) > 1) == (turn == "s")
         rows = sum(table.height for table in there.tables.values())
         assert rows == pytest.approx(sum(t.height for t in here.tables.values()), rel=0.1)
+
+
+@THIS_MACHINE
+def test_the_report_of_several_pieces_is_that_of_the_ledger(
+    spark: SparkSession, hospital: Clinic, tmp_path: Path
+) -> None:
+    """Tasks measure their people only; together they come to what the whole ledger says."""
+    protected = f'except = {list(COMMON)}\n[protected.thresholds]\n"{RARE[0]}" = "1/4"'
+    series = new_series(tmp_path / "series", policy_text(protected=protected))
+    tables = []
+    # Nobody of the first two tables is in the third one.
+    seen: set[str] = set()
+    for number, table in enumerate(hospital.tables[:3]):
+        chosen = table.filter(~pl.col("patient").is_in(list(seen))) if number == 2 else table
+        seen |= set(chosen["patient"])
+        tables.append(tmp_path / f"r{number}.csv")
+        chosen.write_csv(tables[-1])
+        on_spark(chosen, series, label=f"r{number}", allow_suppression=True)
+    found = recount.read_releases(
+        exported(series, tmp_path / "exported"), tables, [None] * 3, columns=()
+    )
+    own = {RARE[0]: Fraction(1, 4)}
+    for number, record in enumerate(series.releases(), 1):
+        upto = recount.Series(tuple(found[:number]), Fraction(1, 2), own)
+        touched, whole = upto.touched(), upto.probabilities()
+        for key, pairs in (("worst_in_release", touched), ("worst_in_series", whole)):
+            pair = record.summary[key]
+            probability, threshold = upto.worst(pairs)[pair["value"]]
+            assert Fraction(pair["probability"]) == probability
+            assert Fraction(pair["threshold"]) == threshold
+        folder = series.path / "releases" / record.label
+        page = read_page((folder / "report.html").read_text(encoding="utf-8"))
+        assert page.facts["Pairs checked"] == f"{len(touched):,}"
+        assert float(page.facts["Mean, of the pairs here"]) == pytest.approx(
+            float(sum(touched.values()) / len(touched)), abs=0.0001
+        )
+        chart = page.charts["Pairs by probability, as a part of the threshold"]
+        shown = [float(each.split(": ")[1].replace(",", "")) for each in chart.tooltips]
+        assert shown == upto.by_share(touched)
+        assert serigraph.verify(folder / "certificate.json").largest == max(touched.values())
 
 
 @THIS_MACHINE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,14 @@ from typer.testing import CliRunner
 from serigraph.cli.app import app
 from serigraph.errors import SeriesError, TableError
 from serigraph.ledger import Series
+from serigraph.ledger.layout import Layout
+from serigraph.policy import read_policy
 from serigraph.publishing import publish
 from serigraph.randomness import SeededRandomness
+from serigraph.tables import prepare
 from serigraph.utility import QueryPlan, evaluate
+from serigraph.utility.rebuilding import rebuilt
+from serigraph.utility.same_people import refuse_other_people
 
 PLAN = QueryPlan(queries=200)
 POLICY = """\
@@ -122,6 +128,85 @@ def test_a_table_that_was_not_published_is_refused(tmp_path: Path) -> None:
         evaluate(series, [table(2)], registry=registry())
     with pytest.raises(TableError, match="--registry"):
         evaluate(series, [table(1)])
+
+
+WRONG = {
+    "one more who lies in a region": lambda listed: pl.concat(
+        [listed, listed[300:301].with_columns(person=pl.lit(999, pl.Int64))]
+    ),
+    "an absent member of another age": lambda listed: listed.with_columns(
+        age=pl.when(pl.col("person") == 207).then(70).otherwise("age")
+    ),
+    "somebody of the table described otherwise": lambda listed: listed.with_columns(
+        age=pl.when(pl.col("person") == 7).then(70).otherwise("age")
+    ),
+    "somebody of the table left out": lambda listed: listed.filter(pl.col("person") != 7),
+    "a member left out": lambda listed: listed.filter(pl.col("person") != 207),
+}
+
+
+@pytest.mark.parametrize("form", ["generalised", "bucketised"])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_another_registry_is_refused(tmp_path: Path, form: str, wrong: str) -> None:
+    series = begun(tmp_path, form)
+    publish(table(1), series, registry=registry(), randomness=SeededRandomness(1))
+    members = pl.read_parquet(_exported(series, tmp_path) / "members.parquet")
+    assert "207" in members["person"], "the case must be about a member"
+    with pytest.raises(TableError, match="--registry") as caught:
+        evaluate(series, [table(1)], registry=WRONG[wrong](registry()), plan=PLAN)
+    assert "207" not in str(caught.value)
+    evaluate(series, [table(1)], registry=registry(), plan=PLAN)
+
+
+@pytest.mark.parametrize("form", ["generalised", "bucketised"])
+def test_a_registry_where_there_was_none_is_refused(tmp_path: Path, form: str) -> None:
+    series = begun(tmp_path, form)
+    publish(table(1), series)
+    with pytest.raises(TableError, match="made without a registry"):
+        evaluate(series, [table(1)], registry=registry(), plan=PLAN)
+
+
+@pytest.mark.parametrize("form", ["generalised", "bucketised"])
+@pytest.mark.parametrize("files", ["csv", "parquet"])
+@pytest.mark.parametrize("adversary", ["presence unknown", "presence known"])
+def test_releases_of_older_versions_are_measured(
+    tmp_path: Path, form: str, files: str, adversary: str
+) -> None:
+    """They do not say how large the registry was: the release itself shows whether it fits."""
+    text = POLICY.format(form=form).replace("l = 2", f'l = 2\nadversary = "{adversary}"')
+    text += f'files = ["{files}"]\n'
+    series = Series.create(tmp_path / "series", {"policy.toml": text.encode()})
+    mixed = table(1).with_columns(age=pl.col("age") + 0.5)
+    listed = registry().with_columns(age=pl.col("age") + 0.5)
+    record = publish(mixed, series, registry=listed).record
+    older = {
+        name: figure
+        for name, figure in record.summary.items()
+        if name not in ("has_registry", "people_in_registry")
+    }
+    record = replace(record, summary_json=json.dumps(older))
+    prepared = prepare(mixed, read_policy(series.path / "policy.toml"), listed)
+    ledger = _exported(series, tmp_path)
+    layout = Layout(series.path)
+    people, group = rebuilt(prepared.population, ledger, 1, "the table")
+    refuse_other_people(prepared, True, people, group, record, layout, "the table")
+    if adversary == "presence unknown":
+        moved = listed.with_columns(age=pl.when(person=207).then(70.5).otherwise("age"))
+        prepared = prepare(mixed, read_policy(series.path / "policy.toml"), moved)
+        people, group = rebuilt(prepared.population, ledger, 1, "the table")
+        with pytest.raises(TableError, match="not those that the release shows"):
+            refuse_other_people(prepared, True, people, group, record, layout, "the table")
+    if adversary == "presence unknown" and form == "generalised":
+        more = pl.concat([listed, listed[:1].with_columns(person=pl.lit(999, pl.Int64))])
+        prepared = prepare(mixed, read_policy(series.path / "policy.toml"), more)
+        people, group = rebuilt(prepared.population, ledger, 1, "the table")
+        with pytest.raises(TableError, match="lie in its regions"):
+            refuse_other_people(prepared, True, people, group, record, layout, "the table")
+
+
+def _exported(series: Series, folder: Path) -> Path:
+    series.export(folder / "exported")
+    return folder / "exported"
 
 
 def test_the_command_line_tells_figures_only(tmp_path: Path) -> None:

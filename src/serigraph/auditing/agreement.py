@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from serigraph.ledger import ReleaseRecord, Series
-from serigraph.ledger.layout import Layout
+from serigraph.ledger.layout import Layout, published_names, published_path
 from serigraph.ledger.parts import GROUPS, VALUES, read_part
 from serigraph.recoding.public_csv import DIALECT, as_sets
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
@@ -66,23 +66,6 @@ def compare_files(series: Series, release: ReleaseRecord) -> Agreement:
         records=int(groups["present"].sum()),
         differences=tuple(differences),
     )
-
-
-def published_names(folder: Path) -> tuple[str, ...]:
-    """The tables that a release has: one, or two that groups link; none if one is missing."""
-    for names in (("table",), ("quasi_identifiers", "sensitive")):
-        if all(_candidates(folder, name) for name in names):
-            return names
-    return ()
-
-
-def published_path(folder: Path, name: str) -> Path:
-    """A published table, a file or a folder of them: Parquet where there is one."""
-    return _candidates(folder, name)[0]
-
-
-def _candidates(folder: Path, name: str) -> list[Path]:
-    return [path for path in (folder / f"{name}.parquet", folder / f"{name}.csv") if path.exists()]
 
 
 def _read(path: Path) -> pl.DataFrame:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from serigraph.auditing.cells import Writing
 from serigraph.errors import TableError
+from serigraph.ledger.layout import published_names, published_path
 from serigraph.policy import Policy
 from serigraph.recoding.public_csv import DIALECT, as_sets
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
@@ -30,8 +31,6 @@ from serigraph.tables.values import read_values, value_sets
 
 PAIR = "+"  # between the two files of a bucketised release
 _SUPPRESSED = "*"
-_TABLE, _MEMBERS, _SENSITIVE = "table", "quasi_identifiers", "sensitive"
-_ENDINGS = (".parquet", ".csv")
 
 
 @dataclass(frozen=True)
@@ -70,6 +69,8 @@ def _read(part: Any, policy: Policy) -> pl.DataFrame:
     """A table. What the policy says of files is about those that were published, so that a CSV file
     that begins as ours do is read in our own dialect."""
     if isinstance(part, str | os.PathLike):
+        if Path(part).is_dir():  # made on Spark: its files are the table
+            return pl.concat([_read(file, policy) for file in sorted(Path(part).iterdir())])
         columns = _first_line(Path(part))
         if any(is_ours(columns, policy) for is_ours in (_is_table, _is_members, _is_values)):
             try:
@@ -115,7 +116,7 @@ def _sources(source: Any, number: int) -> tuple[str, list[Any]]:
     if not isinstance(source, str | os.PathLike):
         return f"release {number}", [source]
     path = Path(source)
-    if path.is_dir():
+    if path.is_dir() and path.suffix not in (".parquet", ".csv"):
         return path.name, _in_folder(path)
     if PAIR in str(source) and not path.exists():
         first, _, second = str(source).partition(PAIR)
@@ -124,21 +125,15 @@ def _sources(source: Any, number: int) -> tuple[str, list[Any]]:
 
 
 def _in_folder(folder: Path) -> list[Any]:
-    def find(name: str) -> Path | None:
-        found = (folder / f"{name}{ending}" for ending in _ENDINGS)
-        return next((path for path in found if path.is_file()), None)
-
-    table, members, sensitive = find(_TABLE), find(_MEMBERS), find(_SENSITIVE)
-    if table is not None:
-        return [table]
-    if members is not None and sensitive is not None:
-        return [members, sensitive]
-    raise TableError(
-        "the folder does not hold a release",
-        where=str(folder),
-        remedy=f"put {_TABLE}.csv in it, or {_MEMBERS}.csv and {_SENSITIVE}.csv; "
-        "or give the files themselves",
-    )
+    names = published_names(folder)
+    if not names:
+        raise TableError(
+            "the folder does not hold a release",
+            where=str(folder),
+            remedy="put table.csv in it, or quasi_identifiers.csv and sensitive.csv; "
+            "or give the files themselves",
+        )
+    return [published_path(folder, name) for name in names]
 
 
 def _generalised(label: str, table: pl.DataFrame, policy: Policy) -> ReadRelease:

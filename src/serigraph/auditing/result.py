@@ -63,7 +63,7 @@ class Audit(ShortRepr):
         return {
             "people": self.people,
             "releases": len(self.releases),
-            "largest probability": self.over_all.worst,
+            "probability at worst": self.over_all.worst,
             "pairs above": f"{self.over_all.pairs_above:,} of {self.over_all.pairs:,}",
             "files agree": "yes" if self.files_agree else "no",
             "notes": len(self.notes),

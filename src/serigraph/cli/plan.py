@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +10,6 @@ import typer
 
 from serigraph.cli.output import Json, print_json, say, stages
 from serigraph.cli.value_list import value_lines
-from serigraph.errors import InputRefused
 
 if TYPE_CHECKING:
     from serigraph.planning import Outlook, SeriesPlan
@@ -26,7 +24,12 @@ def command(
     registry: Annotated[
         Path | None, typer.Option(help="The population list, if there is one.")
     ] = None,
-    releases: Annotated[int, typer.Option(min=1, help="How many releases to look ahead.")] = 20,
+    releases: Annotated[
+        int,
+        typer.Option(
+            min=1, help="How many releases the series is to have, those that are out included."
+        ),
+    ] = 20,
     return_rate: Annotated[
         float | None,
         typer.Option(min=0.0, max=1.0, help="Share of people who come back [default: estimated]"),
@@ -59,7 +62,7 @@ def command(
             return_rate=return_rate,
             thresholds=[_threshold(each) for each in diversities or ()],
             lengths=lengths or (),
-            factors=[_factor(each) for each in factors or ()],
+            factors=factors or (),
             query=query,
             progress=progress,
         )
@@ -75,33 +78,13 @@ def command(
             say(f"Plots: {out}")
 
 
-def _threshold(text: str) -> Fraction:
-    from serigraph.privacy.thresholds import parse_threshold
-
-    try:
-        return parse_threshold(f"l={text}" if _is_diversity(text) else text)
-    except ValueError as error:
-        raise InputRefused(f"--l {text}: {error}", remedy="give l or a threshold") from None
-
-
-def _is_diversity(text: str) -> bool:
+def _threshold(text: str) -> str:
     """A bare number above 1 is l; anything below is the threshold itself."""
     try:
-        return float(text) > 1
+        is_diversity = float(text) > 1
     except ValueError:
-        return False
-
-
-def _factor(text: str) -> Fraction:
-    try:
-        factor = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        factor = Fraction(0)
-    if factor <= 1:
-        raise InputRefused(
-            f"--alpha {text}: a factor is a number above 1", remedy="give 2, 1.5 or 3/2"
-        )
-    return factor
+        is_diversity = False
+    return f"l={text}" if is_diversity else text
 
 
 def _tell(made: SeriesPlan) -> None:
@@ -113,7 +96,8 @@ def _tell(made: SeriesPlan) -> None:
     }[rate.source]
     say(
         f"{made.people:,} people, {made.present:,} of them in the table; "
-        f"{made.releases_so_far} releases so far, {made.releases_ahead} ahead"
+        f"{made.releases_so_far} of {made.releases_so_far + made.releases_ahead} releases are out, "
+        f"{made.releases_ahead} ahead"
     )
     say(f"Return rate {rate.rate:.0%}, {source}")
     for line in value_lines(made.value_list):
@@ -126,17 +110,20 @@ def _tell(made: SeriesPlan) -> None:
     say()
     say(f"Recommended: {made.recommendation.name}")
     say(f"  {made.recommendation.reason}")
+    say("To adopt it, replace [strategy] in policy.toml by:")
+    say()
+    say(made.recommendation.section)
 
 
 def _tell_outlook(outlook: Outlook, made: SeriesPlan) -> None:
     shown = [link for link in _LINKS if link <= len(outlook.ratios)]
     ratios = ", ".join(f"{link}: {_number(outlook.ratios[link - 1])}" for link in shown)
     say(f"   ratio for the j-th link    {ratios}")
-    say(f"   largest share of a value   {outlook.largest_share:.2%}")
+    say(f"   largest share of a value   {outlook.largest_share:.4%}")
     if outlook.unfit:
         say(f"   values that do not fit     {len(outlook.unfit)} of {len(made.values)}:")
         for value in outlook.unfit[:_SHOWN]:
-            say(f"     {value.name}: {value.share:.2%} of the people")
+            say(f"     {value.name}: {value.share:.4%} of the people")
         if len(outlook.unfit) > _SHOWN:
             say(f"     and {len(outlook.unfit) - _SHOWN} more")
     else:
@@ -147,8 +134,9 @@ def _tell_outlook(outlook: Outlook, made: SeriesPlan) -> None:
             for number in _LINKS
             if number <= len(outlook.expected)
         )
-        say(f"   mean group size expected   {sizes}")
-        say(f"   suppressed                 {outlook.suppressed_share:.2%} of the values held")
+        say(f"   mean group size expected   {outlook.mean_size:.0f} ({sizes})")
+        say(f"   precision lost             {outlook.lost_precision:.1%}")
+    say(f"   suppressed                 {outlook.suppressed_share:.2%} of the values held")
     if len(outlook.expected) < made.releases_ahead:
         say(f"   ENDS after {len(outlook.expected)} releases: nothing more can be published")
     if outlook.left:

@@ -118,8 +118,8 @@ def _tell_how_close(release: Published) -> None:
         say("  guarantee held: nobody in this release is in a group with a protected value")
     else:
         say(
-            f"  guarantee held: largest probability {WorstPair.from_json(worst)} "
+            f"  guarantee held: probability at worst {WorstPair.from_json(worst)} "
             f"({figures['pairs_checked']:,} pairs checked)"
         )
     if release.record.number > 1 and so_far is not None:
-        say(f"  over the whole series: {WorstPair.from_json(so_far)}")
+        say(f"  over the whole series at worst {WorstPair.from_json(so_far)}")

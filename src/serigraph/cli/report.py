@@ -35,7 +35,7 @@ def command(
         )
         return
     worst = made.audit.over_all.worst
-    largest = f"largest probability {worst}" if worst else "nobody was ever exposed"
-    say(f"The promise holds over {len(made.audit.releases)} releases: {largest}")
+    told = f"probability at worst {worst}" if worst else "nobody was ever exposed"
+    say(f"The promise holds over {len(made.audit.releases)} releases: {told}")
     say(f"  {made.report}")
     say(f"  {made.certificate}")

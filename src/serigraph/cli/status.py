@@ -66,10 +66,10 @@ def _tell(found: Status) -> None:
         say(
             f"  {each.number:>3}  {each.label:<20} {each.published_at[:10]}  "
             f"{figures['present']:>10,} people  {figures['groups']:>9,} groups  "
-            f"largest p {_largest(closest.in_release)}, so far {_largest(closest.in_series)}"
+            f"p at worst {_shown(closest.in_release)}, so far {_shown(closest.in_series)}"
         )
     if found.closest and found.closest[-1].in_series is not None:
-        say(f"Largest probability of the series: {found.closest[-1].in_series}")
+        say(f"Over the whole series at worst {found.closest[-1].in_series}")
     say(f"Members required per holder at the 1st, 2nd, ... exposure: {_ratios(found.ratios)}")
     if not found.pairs:
         return
@@ -90,7 +90,7 @@ def _tell(found: Status) -> None:
             say(f"  and {len(near) - _SHOWN:,} more")
 
 
-def _largest(pair: WorstPair | None) -> str:
+def _shown(pair: WorstPair | None) -> str:
     return f"{float(pair.probability):.4f} of {pair.threshold}" if pair else "none"
 
 

@@ -37,6 +37,7 @@ def command(
                 "checks": found.checks,
                 "conclusion": found.conclusion,
                 "largest_probability": found.largest,
+                "worst_in_series": found.worst,
                 "threshold": found.certificate.threshold,
             }
         )

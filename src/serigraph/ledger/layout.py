@@ -55,3 +55,20 @@ class Layout:
     def name_of(self, path: Path) -> str:
         """The path as error messages show it: relative to the series."""
         return path.relative_to(self.root).as_posix()
+
+
+def published_names(folder: Path) -> tuple[str, ...]:
+    """The tables that a release has: one, or two that groups link; none if one is missing."""
+    for names in (("table",), ("quasi_identifiers", "sensitive")):
+        if all(_candidates(folder, name) for name in names):
+            return names
+    return ()
+
+
+def published_path(folder: Path, name: str) -> Path:
+    """A published table, a file or a folder of them: Parquet where there is one."""
+    return _candidates(folder, name)[0]
+
+
+def _candidates(folder: Path, name: str) -> list[Path]:
+    return [path for path in (folder / f"{name}.parquet", folder / f"{name}.csv") if path.exists()]

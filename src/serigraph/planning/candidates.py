@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from pydantic import ValidationError
+
+from serigraph.errors import InputRefused
 from serigraph.policy import Policy
-from serigraph.privacy.schedules import SMALLEST_CHANCE
+from serigraph.policy.strategy import (
+    ConstantStrategy,
+    GeometricStrategy,
+    ScheduleStrategy,
+    StrategySection,
+    strategy_toml,
+)
+from serigraph.privacy.link_chances import LinkGaps
 from serigraph.privacy.strategies import ConstantRatio, Geometric, OptimalSchedule, Strategy
+from serigraph.privacy.thresholds import parse_threshold
+
+_DIGITS = 6  # of a chance, so that a section can be read and pasted
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One strategy under one threshold."""
+    """One section [strategy] under one threshold, and the strategy that it asks for now."""
 
     threshold: Fraction
+    section: StrategySection
     strategy: Strategy
     is_policy: bool = False
 
@@ -37,34 +51,65 @@ class Candidate:
         replanned = "" if self.strategy.replan else " as planned"
         return f"{what}{replanned}, threshold {self.threshold}"
 
+    @property
+    def toml(self) -> str:
+        """What to put into the policy file to take it."""
+        return strategy_toml(self.section)
+
 
 def candidates(
     policy: Policy,
-    in_force: Strategy,
+    links: Callable[[], LinkGaps],
     *,
     releases: int,
     return_rate: float,
-    thresholds: Sequence[Fraction],
+    thresholds: Sequence[int | str | Fraction],
     lengths: Sequence[int],
-    factors: Sequence[Fraction],
+    factors: Sequence[int | float | str | Fraction],
 ) -> tuple[Candidate, ...]:
     """The policy's own strategy first, then every combination that is asked for.
 
-    Where nothing is asked for: a constant ratio for so many ``releases``, the paper's geometric
-    strategy, and the schedule that is optimal if people come back at the return rate.
+    Where nothing is asked for: a constant ratio for all ``releases`` of the series, the paper's
+    geometric strategy, and the schedule that is optimal if people come back at the return rate.
     """
-    chances = tuple(max(return_rate**link, SMALLEST_CHANCE) for link in range(releases))
-    strategies: list[Strategy] = [
-        *(ConstantRatio(each) for each in (lengths or [releases])),
-        *(Geometric(each) for each in (factors or [Fraction(2)])),
-        OptimalSchedule(chances),
+    chances = [round(max(return_rate**link, 10.0**-_DIGITS), _DIGITS) for link in range(releases)]
+    sections: list[StrategySection] = [
+        *(_section(ConstantStrategy, releases=each) for each in (lengths or [releases])),
+        *(_section(GeometricStrategy, name="geometric", factor=each) for each in (factors or [2])),
+        _section(ScheduleStrategy, name="schedule", link_chances=chances),
     ]
-    found = [Candidate(policy.threshold, in_force, is_policy=True)]
+    in_force = policy.strategy_for(links)
+    found = [Candidate(policy.threshold, policy.strategy, in_force, is_policy=True)]
     known = {(policy.threshold, in_force.to_text())}
-    for threshold in thresholds or [policy.threshold]:
-        for strategy in strategies:
+    for threshold in [_threshold(each) for each in thresholds] or [policy.threshold]:
+        for section in sections:
+            strategy = section.strategy()
             key = (threshold, strategy.to_text())
             if key not in known:
                 known.add(key)
-                found.append(Candidate(threshold, strategy))
+                found.append(Candidate(threshold, section, strategy))
     return tuple(found)
+
+
+def _threshold(given: int | str | Fraction) -> Fraction:
+    try:
+        return parse_threshold(given)
+    except (TypeError, ValueError) as error:
+        raise InputRefused(
+            f"a plan cannot compare the threshold {given!r}: {error}",
+            remedy="correct thresholds (--l)",
+        ) from None
+
+
+def _section(kind: type[StrategySection], **given: object) -> StrategySection:
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        (first, *_) = error.errors()
+        key = ".".join(str(part) for part in first["loc"][:1])
+        names = {"releases": "lengths (--k)", "factor": "factors (--alpha)"}
+        raise InputRefused(
+            f"a plan cannot compare {key} = {given[key]!r}: "
+            + first["msg"].removeprefix("Value error, "),
+            remedy=f"correct {names[key]}",
+        ) from None

@@ -23,7 +23,7 @@ class ValueFit:
 
     @property
     def fits(self) -> bool:
-        return self.share <= self.allowed
+        return self.share <= self.allowed * (1 + 1e-12)  # as the engine rounds
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,9 @@ class Outlook:
     name: str
     short_name: str
     threshold: str
+    section: str  # that a policy file needs to have it
     is_policy: bool
+    releases: int  # ahead
     ratios: tuple[float, ...]  # n/n_s for the 1st, 2nd, ... link; infinite: used up
     largest_share: float  # that a value may have
     unfit: tuple[ValueFit, ...]
@@ -56,8 +58,19 @@ class Outlook:
 
     @property
     def suppressed_share(self) -> float:
-        shares = [each.suppressed_share for each in self.expected]
-        return sum(shares) / len(shares) if shares else 1.0
+        """Of the protected values held, over all releases; all of a release that cannot be made."""
+        missing = self.releases - len(self.expected)
+        return (sum(each.suppressed_share for each in self.expected) + missing) / self.releases
+
+    @property
+    def lost_precision(self) -> float:
+        """Over all rehearsed releases; all where none could be made."""
+        lost = [each.lost_precision for each in self.expected]
+        return sum(lost) / len(lost) if lost else 1.0
+
+    @property
+    def needs_suppression(self) -> bool:
+        return bool(self.unfit) or self.suppressed_share > 0
 
 
 def fits(population: Population, candidate: Candidate, people: int) -> tuple[ValueFit, ...]:

@@ -8,71 +8,56 @@ from dataclasses import dataclass
 
 from serigraph.planning.outlook import Outlook
 
-_NOTABLE = 0.02  # of the mean size: below it two strategies are as good as each other
-
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The name of an outlook, and the reason in a sentence or two."""
+    """The name of an outlook, the reason in a sentence or two, and the section to paste."""
 
     name: str
     reason: str
+    section: str
 
 
-def recommend(
-    outlooks: Sequence[Outlook], threshold: str, releases: int, people: int
-) -> Recommendation:
-    """The strategy with the least suppression, then the smallest groups over the releases ahead.
+def order(outlook: Outlook) -> tuple[bool, float, float, float, bool]:
+    """The order in which outlooks are compared; the least one is the best.
 
-    Only strategies under the policy's threshold are compared: which risk to accept is not for a
-    program to say. The policy's own is kept unless another one is notably better.
+    First those that need no suppression, then the least suppressed, the smallest groups with a
+    protected value, the least lost precision, and the policy's own. Figures are compared as the
+    table shows them: what a reader cannot see is no reason to change a policy.
     """
-    mine = [each for each in outlooks if each.threshold == threshold]
-    lasting = [each for each in mine if _lasts(each, releases, people)] or mine
-    least = min(_losses(each) for each in lasting)
-    gentle = [each for each in lasting if _losses(each) <= least]
-    best = min(gentle, key=lambda each: each.mean_size)
-    own = next((each for each in gentle if each.is_policy), None)
-    if own is not None and own.mean_size <= best.mean_size * (1 + _NOTABLE):
-        best = own
-    return Recommendation(best.name, _reason(best, mine, releases, people))
-
-
-def _lasts(outlook: Outlook, releases: int, people: int) -> bool:
-    return len(outlook.expected) == releases and all(
-        ratio <= people for ratio in outlook.ratios[:releases]
+    return (
+        outlook.needs_suppression,
+        round(outlook.suppressed_share, 4),
+        round(outlook.mean_size, 0),
+        round(outlook.lost_precision, 3),
+        not outlook.is_policy,
     )
 
 
-def _losses(outlook: Outlook) -> tuple[int, float]:
-    return len(outlook.unfit), round(outlook.suppressed_share, 3)
+def recommend(outlooks: Sequence[Outlook], threshold: str) -> Recommendation:
+    """The best of the strategies under the policy's threshold: which risk to accept is not for a
+    program to say."""
+    mine = sorted((each for each in outlooks if each.threshold == threshold), key=order)
+    return Recommendation(mine[0].name, _reason(mine), mine[0].section)
 
 
-def _reason(best: Outlook, mine: Sequence[Outlook], releases: int, people: int) -> str:
-    said = []
-    if not _lasts(best, releases, people):
-        said.append(
-            f"No strategy leaves everybody a group in each of {releases} releases; this one is the "
-            "least bad."
-        )
-    if best.unfit:
-        said.append(
-            f"{len(best.unfit)} values do not fit under any strategy compared; here the share "
-            f"allowed is {best.largest_share:.2%}."
-        )
-    elif best.suppressed_share > 0:
-        said.append(
-            f"It suppressed {best.suppressed_share:.1%} of the protected values in the rehearsal, "
-            "no other one less."
-        )
+def _reason(ranked: Sequence[Outlook]) -> str:
+    best = ranked[0]
+    if best.needs_suppression:
+        fitting = "No strategy compared does without suppression; "
+        fitting += f"this one suppressed {best.suppressed_share:.2%} of the protected values."
     else:
-        said.append("All values fit, and nothing was suppressed in the rehearsal.")
-    others = [each for each in mine if each is not best and math.isfinite(each.mean_size)]
-    if math.isfinite(best.mean_size):
-        size = f"Groups with a protected value had {best.mean_size:,.0f} people on average"
-        larger = [each for each in others if each.mean_size > best.mean_size]
-        if larger:
-            worst = max(larger, key=lambda each: each.mean_size)
-            size += f", against {worst.mean_size:,.0f} with {worst.name}"
-        said.append(size + ".")
-    return " ".join(said)
+        fitting = "All values fit, and nothing was suppressed in the rehearsal."
+    if not math.isfinite(best.mean_size):
+        return fitting
+    size = f"Groups with a protected value had {best.mean_size:,.0f} people on average"
+    if len(ranked) > 1:
+        size += f"; next comes {ranked[1].name}, with {_cost(ranked[1])}"
+    return f"{fitting} {size}."
+
+
+def _cost(outlook: Outlook) -> str:
+    size = f"{outlook.mean_size:,.0f}" if math.isfinite(outlook.mean_size) else "no groups"
+    if outlook.needs_suppression:
+        size += f" and {outlook.suppressed_share:.2%} suppressed"
+    return size

@@ -60,26 +60,33 @@ def plan(
     registry: Any = None,
     releases: int = 20,
     return_rate: float | None = None,
-    thresholds: Sequence[Fraction] = (),
+    thresholds: Sequence[int | str | Fraction] = (),
     lengths: Sequence[int] = (),
-    factors: Sequence[Fraction] = (),
+    factors: Sequence[int | float | str | Fraction] = (),
     query: str = "",
     most_rehearsed: int = 4_000,
     progress: Callable[[str], None] = lambda _stage: None,
 ) -> SeriesPlan:
     """Compare strategies on the table of the next release; nothing is written.
 
-    ``thresholds`` (1/l), ``lengths`` (k' of the constant ratio) and ``factors`` (alpha of the
-    geometric strategy) are swept in all combinations. Group sizes come from rehearsals: so many
-    releases of at most ``most_rehearsed`` people, each made by the engine of the real ones.
+    ``releases`` is how many the series is to have in all, those that are out included.
+    ``thresholds`` (written as in a policy; an integer is l), ``lengths`` (k' of the constant ratio)
+    and ``factors`` (alpha of the geometric strategy) are swept in all combinations. Group sizes
+    come from rehearsals of all releases ahead, with at most ``most_rehearsed`` people, each made by
+    the engine of the real ones.
     """
-    if releases < 1:
-        raise InputRefused("a plan needs at least one release ahead", remedy="give --releases")
     if return_rate is not None and not 0 <= return_rate <= 1:
         raise InputRefused("a return rate lies between 0 and 1", remedy="correct --return-rate")
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     policy = read_policy(opened.path / "policy.toml")
     past = opened.releases()
+    ahead = releases - len(past)
+    if ahead < 1:
+        raise InputRefused(
+            f"a plan for {releases} releases has none ahead: {len(past)} are out",
+            where=str(opened.path),
+            remedy="give the total of the series as releases (--releases), those out included",
+        )
     progress("reading")
     reading = policy.reading.model_copy(update={"query": query}) if query else policy.reading
     rows = read_table(table, reading)
@@ -95,10 +102,9 @@ def plan(
     names = [value.name for value in population.protected]
     history = opened.history(population.ids, names)
     sample, sampled_history = _sample(population, history, most_rehearsed)
-    in_force = policy.strategy_for(opened.link_gaps)
     compared = candidates(
         policy,
-        in_force,
+        opened.link_gaps,
         releases=releases,
         return_rate=rate.rate,
         thresholds=thresholds,
@@ -122,7 +128,9 @@ def plan(
                 name=candidate.name,
                 short_name=candidate.short_name,
                 threshold=str(candidate.threshold),
+                section=candidate.toml,
                 is_policy=candidate.is_policy,
+                releases=ahead,
                 ratios=candidate.strategy.preview(candidate.threshold, max(releases, _RATIOS)),
                 largest_share=1 / candidate.strategy.preview(candidate.threshold, 1)[0],
                 unfit=tuple(each for each in fitting if not each.fits),
@@ -131,23 +139,23 @@ def plan(
                     sampled_history,
                     candidate.strategy,
                     stage,
-                    releases=releases,
+                    releases=ahead,
                     return_rate=rate.rate,
                 ),
-                left=links_left(candidate, stands, people, releases),
+                left=links_left(candidate, stands, people, ahead),
             )
         )
     return SeriesPlan(
         people=population.size,
         present=int(population.present.sum()),
         releases_so_far=len(past),
-        releases_ahead=releases,
+        releases_ahead=ahead,
         return_rate=rate,
         rehearsed_people=sample.size,
         values=fits(population, compared[0], people),
         value_list=prepared.value_list,
         outlooks=tuple(outlooks),
-        recommendation=recommend(outlooks, str(policy.threshold), releases, people),
+        recommendation=recommend(outlooks, str(policy.threshold)),
     )
 
 

@@ -93,3 +93,29 @@ class ScheduleStrategy(Section):
 StrategySection = Annotated[
     ConstantStrategy | GeometricStrategy | ScheduleStrategy, Field(discriminator="name")
 ]
+
+
+def strategy_toml(section: StrategySection) -> str:
+    """The section as a policy file has it; read back, it gives the same strategy.
+
+    >>> print(strategy_toml(GeometricStrategy(name="geometric", factor=Fraction(7, 3))))
+    [strategy]
+    name = "geometric"
+    factor = "7/3"
+    replan = true
+    """
+    given = dict(section)
+    if isinstance(section, ScheduleStrategy) and section.link_chances != "learned":
+        del given["releases"]
+    return "\n".join(["[strategy]", *(f"{key} = {_toml(value)}" for key, value in given.items())])
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(_toml(each) for each in value)}]"
+    if isinstance(value, Fraction):
+        decimal = f"{float(value):.6f}".rstrip("0").rstrip(".")
+        return decimal if Fraction(decimal) == value else f'"{value}"'
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int) else f'"{value}"'

@@ -131,6 +131,7 @@ def publish_on_spark(
             made.figures(),
             earlier_pairs,
             has_registry=registry is not None,
+            people=people.people,
             outside_registry=people.outside_registry,
             differing_from_registry=people.differing_from_registry,
             strategy=strategy,

@@ -137,6 +137,7 @@ def publish(
             made.figures(),
             earlier_pairs,
             has_registry=registry is not None,
+            people=population.size,
             outside_registry=population.outside_registry,
             differing_from_registry=prepared.differing_from_registry,
             strategy=strategy,

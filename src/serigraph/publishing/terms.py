@@ -122,18 +122,23 @@ def summary_of(
     earlier: Sequence[ClosestPairs],
     *,
     has_registry: bool,
+    people: int,
     outside_registry: int,
     differing_from_registry: int,
     strategy: Strategy,
     policy: Policy,
 ) -> dict[str, object]:
-    """The figures of a release, with those of its making and of the series up to it."""
+    """The figures of a release, with those of its making and of the series up to it.
+
+    ``people`` is everybody in the table and in the registry.
+    """
     before = earlier[-1].in_series if earlier else None
     worst = worst_of((before, pair_of(figures["worst_in_release"])))
     return {
         **figures,
         "worst_in_series": worst.to_json() if worst else None,
         "has_registry": has_registry,
+        "people_in_registry": people - outside_registry if has_registry else None,
         "people_outside_registry": outside_registry,
         "people_differing_from_registry": differing_from_registry,
         "form": policy.output.form,

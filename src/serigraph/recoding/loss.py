@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.population import Population
+from serigraph.population import Population, occurrences, occurring
 from serigraph.recoding import kernels
 from serigraph.threads import side_by_side, slices, taken
 
@@ -32,26 +32,28 @@ def normalised_widths(
     is_point: NDArray[np.bool_],
     known: Extents | None = None,
 ) -> NDArray[np.float64]:
-    """NCP of each column: the width of a person's group on its scale, averaged over people. Of each
-    group it is said whether its people are all alike, so that nothing has to be looked for, unless
-    the extents of all groups are ``known``.
+    """NCP of each column: the width of a person's group on its scale, averaged over the members of
+    published groups, which have somebody present. Of each group it is said whether its people are
+    all alike, so that nothing has to be looked for, unless the extents of all groups are ``known``.
 
     0 where everybody keeps its own value, 1 where nobody's value is told from another's.
     """
-    if population.size == 0:
-        return np.zeros(len(population.domains))
     codes, groups = population.codes, len(is_point)
+    is_shown = occurring(group, groups, population.present)
+    people = np.where(is_shown, occurrences(group, groups), 0)
+    members = int(people.sum())
+    if members == 0:
+        return np.zeros(len(population.domains))
     if known is None and is_point.any():
-        members = np.flatnonzero(~taken(is_point, group))
-        codes, group = codes[:, members], (np.cumsum(~is_point) - 1)[group[members]]
-        groups -= int(is_point.sum())
-    people = np.bincount(group, minlength=groups)
+        wide = np.flatnonzero(~taken(is_point, group))
+        codes, group = codes[:, wide], (np.cumsum(~is_point) - 1)[group[wide]]
+        people, groups = people[~is_point], groups - int(is_point.sum())
     low, high = known or extents(codes, group, groups)
     low, high = (np.where(people[:, None] > 0, each, 0) for each in (low, high))
 
     def loss(column: int) -> float:
         at = population.domains[column].positions()
         width = np.minimum(at[high[:, column]] - at[low[:, column]], 1.0)
-        return float(width @ people / population.size)
+        return float(width @ people / members)
 
     return np.array(side_by_side(loss, range(len(population.domains))))

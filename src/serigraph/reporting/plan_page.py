@@ -105,23 +105,39 @@ def _expected(plan: SeriesPlan) -> Section:
                 y="% of the protected values held",
             ),
         ],
-        tables=[
-            Table(
-                ["Strategy", "Links left: pairs of a person and a value"],
-                [
-                    [
-                        each.name,
-                        ", ".join(
-                            f"{'all planned' if left.links is None else left.links}: {left.pairs:,}"
-                            for left in each.left
-                        ),
-                    ]
-                    for each in plan.outlooks
-                ],
-            )
-        ]
-        if any(each.left for each in plan.outlooks)
-        else [],
+        tables=[_costs(plan), *([_links_left(plan)] if plan.releases_so_far else [])],
+    )
+
+
+def _costs(plan: SeriesPlan) -> Table:
+    """The figures that the recommendation goes by."""
+    return Table(
+        ["Strategy", "Suppressed", "Mean group size", "Precision lost"],
+        [
+            [
+                each.name,
+                f"{100 * each.suppressed_share:.2f} %",
+                f"{each.mean_size:,.0f}",
+                f"{100 * each.lost_precision:.1f} %",
+            ]
+            for each in plan.outlooks
+        ],
+    )
+
+
+def _links_left(plan: SeriesPlan) -> Table:
+    return Table(
+        ["Strategy", "Links left: pairs of a person and a value"],
+        [
+            [
+                each.name,
+                ", ".join(
+                    f"{'all planned' if left.links is None else left.links}: {left.pairs:,}"
+                    for left in each.left
+                ),
+            ]
+            for each in plan.outlooks
+        ],
     )
 
 

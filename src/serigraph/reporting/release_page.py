@@ -92,7 +92,7 @@ def _measured(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, Any
     notes = [
         "Pairs, mean and distribution are those of the people and values that this release "
         "touches, over all releases so far; people of earlier releases who are not in it count in "
-        "the largest probability of the series."
+        "the worst of the series."
     ]
     if touched.is_sample:
         notes.append(
@@ -105,8 +105,8 @@ def _measured(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, Any
         "value in any of them. Before publication a verifier that shares no code with the forming "
         "of groups recomputed every pair of a person and a value that this release touches.",
         facts=[
-            ("Largest, of the whole series", closest(pair_of(figures["worst_in_series"]))),
-            ("Largest, of the pairs here", closest(pair_of(figures["worst_in_release"]))),
+            ("At worst, in the whole series", closest(pair_of(figures["worst_in_series"]))),
+            ("At worst, of the pairs here", closest(pair_of(figures["worst_in_release"]))),
             ("Mean, of the pairs here", f"{touched.mean:.4f}"),
             ("Largest in this release alone", exact(risk.alone.as_promised)),
             ("Pairs checked", f"{figures['pairs_checked']:,}"),

@@ -51,7 +51,7 @@ class SeriesReport(ShortRepr):
         return {
             "report": self.report,
             "certificate": self.certificate,
-            "largest probability": self.audit.over_all.worst,
+            "probability at worst": self.audit.over_all.worst,
         }
 
 
@@ -206,7 +206,7 @@ def _measured(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
         lead="The probability that an adversary who has all releases links a person to a protected "
         "value in any of them, recomputed from the ledger.",
         facts=[
-            ("Largest, over all releases", closest(audit.over_all.worst)),
+            ("At worst, over all releases", closest(audit.over_all.worst)),
             ("Mean, over all releases", f"{audit.over_all.mean:.4f}"),
             (
                 "Largest in one release alone",

@@ -32,6 +32,7 @@ class Verified(ShortRepr):
     certificate: Certificate
     checks: tuple[str, ...]
     largest: Fraction | None
+    worst: WorstPair | None = None  # of the series up to the release, if anybody is exposed
 
     @property
     def conclusion(self) -> str:
@@ -41,10 +42,8 @@ class Verified(ShortRepr):
                 "The files agree with this certificate. Whether it is the publisher's, and "
                 "whether the guarantee holds, was not checked: that needs the series."
             )
-        return (
-            f"The certificate is true: largest probability {float(self.largest):.4f}, threshold "
-            f"{self.certificate.threshold}"
-        )
+        worst = f"at worst {self.worst}" if self.worst else "nobody is exposed"
+        return f"The certificate is true: over the whole series {worst}"
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -100,9 +99,9 @@ def verify_certificate(
                 remedy="restore the series from a backup",
             )
     checks.append("the published groups are those of the ledger")
-    largest = _check_guarantee(opened, releases[: record.number], certificate)
+    largest, worst = _check_guarantee(opened, releases[: record.number], certificate)
     checks.append("the guarantee was recomputed from the ledger, and holds")
-    return Verified(certificate, tuple(checks), largest)
+    return Verified(certificate, tuple(checks), largest, worst)
 
 
 def _series(given: Path, certificate: Certificate, named: str | os.PathLike[str] | None) -> Series:
@@ -187,8 +186,9 @@ def _check_own_digest(given: Path, record: ReleaseRecord) -> None:
 
 def _check_guarantee(
     series: Series, releases: tuple[ReleaseRecord, ...], certificate: Certificate
-) -> Fraction:
-    """Recompute the probabilities of the series up to the release of the certificate."""
+) -> tuple[Fraction, WorstPair | None]:
+    """Recompute the probabilities of the series up to the release of the certificate: the largest
+    that the certificate is about, and the pair of the series that is closest to its threshold."""
     evidence = evidence_of(series, releases)
     promised = as_promised(evidence)
     whole = survey(evidence, promised)
@@ -217,7 +217,7 @@ def _check_guarantee(
             where=f"release {certificate.release}, {certificate.label}",
             remedy="restore the certificate, or the series",
         )
-    return largest
+    return largest, over_all.worst
 
 
 def _check_worst(

@@ -49,7 +49,7 @@ def verdict(releases: int, worst: WorstPair | None) -> str:
     over = "in this release" if releases == 1 else f"over all {releases} releases"
     return (
         f"The promise holds: {over} nobody can be linked to a protected value with a probability "
-        f"above its threshold, as long as releases are independent of each other. Largest: "
+        f"above its threshold, as long as releases are independent of each other. At worst: "
         f"{closest(worst)}."
     )
 

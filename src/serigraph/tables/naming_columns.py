@@ -18,7 +18,9 @@ from serigraph.tables.vocabulary import (
 FEW = 20  # up to so many people, cells that all differ say nothing
 MANY = 100  # from so many people on, cells that hardly ever repeat are no chance
 NEARLY_ALL = 0.8
+MOST = 0.5  # is enough for texts, which have no order that would make ranges of them
 _ANSWERS = 3  # values of a column that asks whether somebody has an e-mail address
+_REPEATED = 5  # times on average, a description is one of a list
 _LONG = 40  # characters
 _EMAIL = r"^[^@\s]+@[^@\s]+\.\w+$"
 _PHONE = r"^[+(]?\d[\d\s()/.-]*\d$"
@@ -43,10 +45,11 @@ def why_it_names_people(name: str, cells: pl.Series, guess: ColumnGuess) -> str:
     is_text = guess.kind == "categorical" and not guess.is_digit_code
     if is_text and not says(name, DIGIT_CODE) and _are_phone_numbers(known):
         return "it holds phone numbers"
-    if is_text and distinct > FEW and (says(name, FREE_TEXT) or _mean_length(known) > _LONG):
+    is_called_text = says(name, FREE_TEXT) and distinct * _REPEATED > len(known)
+    if is_text and distinct > FEW and (is_called_text or _mean_length(known) > _LONG):
         return "it is free text"
     if _is_nearly_unique(name, known, guess):
-        everybody = "everybody" if distinct == len(cells) else "nearly everybody"
+        everybody = "everybody" if distinct == len(cells) else "most people"
         coarser = "; a coarser one, such as the year, may serve" * (guess.kind == "date")
         return f"it is different for {everybody}{coarser}"
     return ""
@@ -55,7 +58,8 @@ def why_it_names_people(name: str, cells: pl.Series, guess: ColumnGuess) -> str:
 def _is_nearly_unique(name: str, known: pl.Series, guess: ColumnGuess) -> bool:
     people = len(known)
     if people >= MANY:
-        return float(known.is_unique().sum()) > NEARLY_ALL * people
+        is_text = guess.kind == "categorical" and not guess.is_digit_code
+        return float(known.is_unique().sum()) > (MOST if is_text else NEARLY_ALL) * people
     has_order = guess.kind == "date" or (
         guess.kind == "numeric" and bool(known.str.contains(r"[.,eE]").any())
     )

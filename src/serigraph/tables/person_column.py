@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,7 +31,8 @@ from serigraph.tables.vocabulary import (
 
 Called = Literal["person", "number", "id", "record", "row", "group", "anything"]
 _NAMED = 12
-_COMPOUND = re.compile(r".{3}(id|nr|nummer|number|num|key)$")
+_COMPOUND = "*nr *nummer *number"
+_MOST_ROWS = 20  # per person, on average
 _ENOUGH = 10  # repeated ids: by chance the rows of so many do not all agree
 _SLIPS = 0.05  # of the people may have rows that contradict each other by mistake
 
@@ -90,8 +90,8 @@ def find_person(table: pl.DataFrame, guesses: dict[str, ColumnGuess]) -> tuple[s
     if len(proven) == 1:
         return proven[0].name, ""
     of_rows = (
-        named("number", unique)
-        or named("id", unique)
+        named("id", unique)
+        or named("number", unique)
         or named("record", unique)
         or [each for each in named("anything", unique) if each.looks_like_ids]
     )
@@ -109,7 +109,10 @@ def _candidate(table: pl.DataFrame, name: str, guess: ColumnGuess) -> IdCandidat
         return None
     cells, _ = read_text(column, Reading(null_values=LIKELY_MISSING))
     said = called(name)
-    repeats = cells.n_unique() < table.height
+    distinct = cells.n_unique()
+    repeats = distinct < table.height
+    if distinct * _MOST_ROWS < table.height:
+        return None
     if cells.null_count() or (repeats and said in ("anything", "record", "row")):
         return None
     return IdCandidate(
@@ -126,6 +129,8 @@ def called(name: str) -> Called:
 
     >>> called("patient_id"), called("Fallnummer"), called("household_id"), called("zip code")
     ('person', 'record', 'group', 'group')
+    >>> called("PassengerId"), called("caseid"), called("covid"), called("code")
+    ('person', 'record', 'anything', 'anything')
     """
     found = words(name)
     if says(name, NUMBER_OF_PERSON):
@@ -134,14 +139,16 @@ def called(name: str) -> Called:
         return "anything"
     ends = (found[0], found[-1])
     is_id = any(says(word, IDENTIFIER) for word in ends)
-    is_number = is_id or any(says(word, NUMBER) or _COMPOUND.search(word) for word in ends)
-    if is_number and says(name, ROW):
+    is_number = is_id or any(says(word, f"{NUMBER} {_COMPOUND}") for word in ends)
+    # Many words end as "id" does: only with one of these it is an id.
+    is_code = is_number or any(says(word, "code *id *key") for word in ends)
+    if is_code and says(name, ROW):
         return "row"
-    if says(found[-1], PERSON) or (is_number and says(name, PERSON)):
+    if says(found[-1], PERSON) or (is_code and says(name, PERSON)):
         return "person"
-    if is_number and says(name, RECORD):
+    if is_code and says(name, RECORD):
         return "record"
-    if is_number and says(name, f"{GROUP} {QUASI_IDENTIFIER} {SENSITIVE}"):
+    if is_code and says(name, f"{GROUP} {QUASI_IDENTIFIER} {SENSITIVE}"):
         return "group"
     return "id" if is_id or (is_number and len(found) == 1) else "anything"
 

@@ -17,7 +17,7 @@ from serigraph.tables.vocabulary import AMOUNT, QUASI_IDENTIFIER, SENSITIVE, say
 
 Form = Literal["single", "rows", "list", "delimited"]
 _NAMED = 12
-_MOST_CODES = 50  # numbers that are fewer than these may be codes of something
+_REPEATED = 5  # times: numbers that occur as often may be codes of something
 
 
 def find_sensitive(
@@ -44,23 +44,16 @@ def find_sensitive(
         for name in table.columns
         if not says(name, QUASI_IDENTIFIER) and called(name) == "anything" and usable(name)
     ]
-    nested = [name for name in others if table.schema[name].is_nested()]
-    texts = [
-        name
-        for name in others
-        if guesses[name].kind == "categorical" and not guesses[name].is_digit_code
-    ]
-    for fitting in (nested, texts):
-        if len(fitting) == 1:
-            return fitting[0], f"column {fitting[0]!r} is taken for the sensitive one"
-        if fitting:
-            break
+    lists = [name for name in others if table.schema[name].is_nested()]
+    if len(lists) == 1:
+        return lists[0], f"column {lists[0]!r} is taken for the sensitive one, since it holds lists"
+    texts = [name for name in others if guesses[name].kind == "categorical"]
     codes = [
         name
         for name in others
-        if name not in texts and name not in nested and _distinct(table[name]) <= _MOST_CODES
+        if guesses[name].kind == "numeric" and _distinct(table[name]) * _REPEATED <= table.height
     ]
-    raise _question(table, [*nested, *texts, *codes], "no column looks sensitive by its name")
+    raise _question(table, [*lists, *texts, *codes], "no column looks sensitive by its name")
 
 
 def form_of(column: pl.Series, rows_repeat: bool) -> tuple[Form, str]:

@@ -13,10 +13,11 @@ PERSON = (
     "persona personne personnes persnr persid subject* subjid usubjid member members memberid mrn "
     "client* customer* employee* resident* participant* respondent* primaryid proband* "
     "teilnehmer* versicherte* mitarbeiter* kunde kunden* einwohner* pseudonym* ipp salarie* "
-    "assure* beneficiaire* adherent* individu* paciente* cliente* empleado* asegurad*"
+    "assure* beneficiaire* adherent* individu* paciente* cliente* empleado* asegurad* nip nhc "
+    "numerohistoria passenger*"
 )
 IDENTIFIER = "id ids identifier identifiant identificador kennung key uid uuid guid"
-NUMBER = "nr no num number nummer numero code"
+NUMBER = "nr no num number nummer numero"
 ROW = (
     "visit* encounter* admission* stay* episode* event* row* index line* unnamed* transaction* "
     "order* invoice* bill* sample* specimen* measurement* aufenthalt* besuch* zeile* rechnung* "
@@ -27,13 +28,15 @@ GROUP = (
     "hospital* clinic* ward* doctor* physician* site* center* centre* school* household* hhid "
     "family* company employer* department* insurer* team* unit* study klinik* krankenhaus* arzt* "
     "praxis* station* schul* haushalt* familie* firma* abteilung* krankenkasse* studie* hopital* "
-    "medecin* foyer* menage* famille* ecole* medico* hogar* familia* escuela* empresa*"
+    "medecin* foyer* menage* famille* ecole* medico* hogar* familia* escuela* empresa* party* "
+    "partei* manager* vorgesetzte*"
 )
 NUMBER_OF_PERSON = (
     "ssn socialsecurity* nss nir securitesociale* nhs* dni nie nif curp aadhaar passport* "
     "license* licence* driverslicen* taxid* medicareid medicareno medicarenumber iban bic "
     "account* creditcard* *versichertennummer kvnr svnr ahv* *versicherungsnummer reisepass* "
-    "ausweis* steuerid* steuernummer konto* passeport* compte* pasaporte* cuenta*"
+    "ausweis* steuerid* steuernummer konto* passeport* compte* pasaporte* cuenta* "
+    "nationalinsurance* kvnummer* numsecu* numerosecu* *ausweisnummer drivers"
 )
 CONTACT = (
     "surname* firstname* lastname* forename* middlename* fullname* givenname* familyname* "
@@ -45,14 +48,16 @@ CONTACT = (
     "nomusuel* courriel* portable* rue apellido* primernombre* segundonombre* correo* movil* "
     "celular* direccion* domicilio* calle*"
 )
-_NAME = ("name", "nom", "nombre")
+_NAME = frozenset(("name", "nom", "nombre"))
 _OF_PEOPLE = frozenset(
     (
         *("patient", "person", "client", "customer", "member", "contact", "employee", "full"),
         *("first", "last", "middle", "given", "family", "maiden", "birth", "mother", "father"),
         *("de", "du", "del", "la", "le", "of", "the", "paciente", "persona", "cliente", "id"),
+        *("naissance", "usuel", "famille", "complet", "completo", "nacimiento"),
     )
 )
+_ALONE = frozenset(("first", "last", "middle", "maiden", "lat", "lon", "lng"))
 FREE_TEXT = (
     "remark* comment* note notes narrative* freetext* description* text letter* anamnese* "
     "bemerkung* kommentar* notiz* freitext* anmerkung* befund* beschreibung* remarque* "
@@ -70,8 +75,8 @@ SENSITIVE = (
 )
 SEX = "sex sexe sexo gender geschlecht genre genero"
 BIRTH = (
-    "birth* born dob yob dateofbirth geburt* jahrgang naissance* datenaissance* nacimiento* "
-    "fechanacimiento*"
+    "birth* born dob yob dateofbirth geburt* gebdat* gebjahr* jahrgang naissance* "
+    "datenaissance* nacimiento* fechanacimiento*"
 )
 DATE = f"{BIRTH} date* *datum day tag jour fecha* dia"
 DIGIT_CODE = "zip* plz postcode* postal* postleitzahl* codepostal* codigopostal* cap fips"
@@ -106,14 +111,17 @@ def says(name: str, patterns: str) -> bool:
 
 
 def is_called_by_name(name: str) -> bool:
-    """Whether a column seems to hold the names of people: not every name is one of a person.
+    """Whether a column seems to hold names of people, or where they are; there are other names.
 
-    >>> is_called_by_name("Patient name"), is_called_by_name("hospital_name")
-    (True, False)
+    >>> is_called_by_name("Patient name"), is_called_by_name("LAST")
+    (True, True)
+    >>> is_called_by_name("hospital_name"), is_called_by_name("last visit")
+    (False, False)
     """
-    found = words(name)
-    rest = [word for word in found if word not in _NAME]
-    return len(rest) < len(found) and _OF_PEOPLE.issuperset(rest)
+    found = set(words(name))
+    return bool(found & _NAME and found - _NAME <= _OF_PEOPLE) or (
+        len(found) == 1 and found <= _ALONE
+    )
 
 
 def _spelt(name: str) -> Iterator[str]:

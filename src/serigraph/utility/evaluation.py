@@ -13,14 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from serigraph.errors import SeriesError, TableError
 from serigraph.ledger import ReleaseRecord, Series
+from serigraph.ledger.layout import Layout
 from serigraph.policy import Policy, read_policy
 from serigraph.population import Population
 from serigraph.short_repr import ShortRepr
-from serigraph.tables import ProtectedChoice, prepare, read_table
+from serigraph.tables import Prepared, ProtectedChoice, prepare, read_table
 from serigraph.utility.divergence import kl_divergence
 from serigraph.utility.measures import (
     discernibility,
@@ -32,6 +35,7 @@ from serigraph.utility.measures import (
 from serigraph.utility.published import Form
 from serigraph.utility.queries import QueryErrors, query_errors
 from serigraph.utility.rebuilding import rebuilt
+from serigraph.utility.same_people import refuse_other_people
 from serigraph.utility.workload import WorkloadKind
 
 
@@ -93,7 +97,7 @@ def evaluate(
 
     ``registry`` is the population list that the releases were made with: absent members widen
     regions. Raises ``TableError`` if a table is none that the series published, or if the registry
-    lacks members of a release.
+    cannot be the one that its release was made with.
     """
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     policy = read_policy(opened.path / "policy.toml")
@@ -109,8 +113,13 @@ def evaluate(
         opened.export(ledger)
         for number, table in enumerate(tables, 1):
             where = str(table) if isinstance(table, str | os.PathLike) else f"table {number}"
-            release, raw = _release_of(table, where, listed, policy, releases)
-            found.append(_measured(release, raw, ledger, policy, plan or QueryPlan(), where))
+            release, prepared = _release_of(table, where, listed, policy, releases)
+            raw = prepared.population
+            published, group = rebuilt(raw, ledger, release.number, where)
+            refuse_other_people(
+                prepared, listed is not None, published, group, release, Layout(opened.path), where
+            )
+            found.append(_measured(release, raw, published, group, policy, plan or QueryPlan()))
             progress(number)
     measured = {each.release for each in found}
     return Evaluation(
@@ -125,17 +134,17 @@ def _release_of(
     registry: pl.DataFrame | None,
     policy: Policy,
     releases: tuple[ReleaseRecord, ...],
-) -> tuple[ReleaseRecord, Population]:
+) -> tuple[ReleaseRecord, Prepared]:
     """The release that a table became, and its people as they were prepared for it."""
     rows = read_table(table, policy.reading)
     choices = [ProtectedChoice.from_json(release.protected_json) for release in releases]
     # The digest is that of the content, whatever is protected.
-    population = prepare(rows, policy, registry, choices[0]).population
+    prepared = prepare(rows, policy, registry, choices[0])
     for release, choice in zip(releases, choices, strict=True):
-        if release.table_digest == population.digest:
+        if release.table_digest == prepared.population.digest:
             if choice != choices[0]:
-                population = prepare(rows, policy, registry, choice).population
-            return release, population
+                prepared = prepare(rows, policy, registry, choice)
+            return release, prepared
     raise TableError(
         "the series has no release of this table",
         where=where,
@@ -146,12 +155,11 @@ def _release_of(
 def _measured(
     release: ReleaseRecord,
     raw: Population,
-    ledger: Path,
+    published: Population,
+    group: NDArray[np.int64],
     policy: Policy,
     plan: QueryPlan,
-    where: str,
 ) -> ReleaseUtility:
-    published, group = rebuilt(raw, ledger, release.number, where)
     form: Form = "bucketised" if release.summary["form"] == "bucketised" else "generalised"
 
     def errors(workload: WorkloadKind) -> QueryErrors:

@@ -14,8 +14,6 @@ from serigraph.auditing.agreement import (
     compared_groups,
     generalised_differences,
     kept_compositions,
-    published_names,
-    published_path,
     shown_compositions,
     shown_size,
 )
@@ -23,7 +21,7 @@ from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.engines.spark.paths import quoted, shared
 from serigraph.engines.spark.polars_tasks import each_partition, number_of_tasks
 from serigraph.ledger import ReleaseRecord
-from serigraph.ledger.layout import Layout
+from serigraph.ledger.layout import Layout, published_names, published_path
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 
 if TYPE_CHECKING:

@@ -86,7 +86,7 @@ class MadeOnSpark:
             if linked
             else 0.0,
             "largest_size": max((piece.largest_size for piece in self.pieces), default=0),
-            "protected_values": len(self.counts.protected),
+            "protected_values": int(np.count_nonzero(self.counts.holders)),
             "pairs_checked": sum(piece.pairs for piece in self.pieces),
             "pairs_decided_in_fractions": sum(piece.exact_pairs for piece in self.pieces),
             "largest_probability": str(self.largest),
@@ -159,7 +159,8 @@ def make_release_on_spark(
     _check_whole(pieces, tree, census, plan)
     kept.let_go(placed)
     progress("recoding")
-    shares = np.array([piece.people for piece in pieces]) / sum(piece.people for piece in pieces)
+    members = np.array([piece.members for piece in pieces])
+    shares = members / max(members.sum(), 1)
     widths = shares @ np.array([piece.widths for piece in pieces])
     return MadeOnSpark(
         pieces=pieces,

@@ -1,0 +1,269 @@
+"""Every figure of a series, in plain Python from its exported ledger and its tables.
+
+Imports nothing from the package under test.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+Pair = tuple[str, str]  # person and value
+Closest = tuple[Fraction, Fraction]  # a probability and the threshold of its value
+
+
+@dataclass(frozen=True)
+class Release:
+    """One release as its export has it, with the rows that it was made from."""
+
+    label: str
+    published_at: str
+    group: Mapping[str, int]
+    present: Mapping[str, bool]
+    size: Mapping[int, int]
+    present_size: Mapping[int, int]
+    held: Mapping[int, Mapping[str, int]]
+    is_presence_known: bool
+    cells: Mapping[str, tuple[str, ...]]  # quasi-identifiers of everybody in table and registry
+    values: Mapping[str, str]  # the sensitive cell of everybody in the table
+
+    def risks(self, *, only_present: bool = False, known: int = 0) -> dict[Pair, Fraction]:
+        """n_s/n of every pair of a member and a value of its group."""
+        found = {}
+        presence = only_present or self.is_presence_known
+        for person, group in self.group.items():
+            if presence and not self.present[person]:
+                continue
+            n = self.present_size[group] if presence else self.size[group]
+            for value, count in self.held.get(group, {}).items():
+                found[person, value] = Fraction(count, max(n - known, count))
+        return found
+
+    def linked_sizes(self) -> list[int]:
+        return [self.size[group] for group in self.held]
+
+    def holders(self) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for held in self.held.values():
+            found.update(held)
+        return found
+
+
+def read_releases(
+    exported: Path,
+    tables: Iterable[Path],
+    registries: Iterable[Path | None],
+    columns: tuple[str, ...],
+) -> list[Release]:
+    """The releases of an export, oldest first; tables and registries are those of each."""
+    frames = {
+        name: pl.read_parquet(exported / f"{name}.parquet")
+        for name in ("releases", "members", "groups", "values")
+    }
+    found = []
+    rows = frames["releases"].iter_rows(named=True)
+    for row, table, registry in zip(rows, tables, registries, strict=True):
+        listed = {} if registry is None else _cells(registry, columns)
+        members, groups, values = (
+            frames[name].filter(pl.col("release") == row["release"])
+            for name in ("members", "groups", "values")
+        )
+        held: dict[int, dict[str, int]] = defaultdict(dict)
+        for entry in values.iter_rows(named=True):
+            held[entry["group"]][entry["value"]] = entry["count"]
+        found.append(
+            Release(
+                label=row["label"],
+                published_at=row["published_at"],
+                group=dict(zip(members["person"], members["group"], strict=True)),
+                present=dict(zip(members["person"], members["present"], strict=True)),
+                size=dict(zip(groups["group"], groups["size"], strict=True)),
+                present_size=dict(zip(groups["group"], groups["present"], strict=True)),
+                held=held,
+                is_presence_known=row["adversary"] == "presence known",
+                cells=listed | _cells(table, columns),
+                values={each["patient"]: each["diagnosis"] for each in _rows(table)},
+            )
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Series:
+    """The releases up to one of them, and the thresholds of the policy."""
+
+    releases: tuple[Release, ...]
+    threshold: Fraction
+    own: Mapping[str, Fraction]
+
+    @property
+    def latest(self) -> Release:
+        return self.releases[-1]
+
+    def until(self, number: int) -> Series:
+        return Series(self.releases[:number], self.threshold, self.own)
+
+    def threshold_of(self, value: str) -> Fraction:
+        return self.own.get(value, self.threshold)
+
+    def probabilities(
+        self, *, only_present: bool = False, known: int = 0, adds: bool = False
+    ) -> dict[Pair, Fraction]:
+        """p of every pair that was ever linked."""
+        found: dict[Pair, Fraction] = {}
+        for release in self.releases:
+            for pair, risk in release.risks(only_present=only_present, known=known).items():
+                before = found.get(pair, Fraction(0))
+                found[pair] = (
+                    min(before + risk, Fraction(1)) if adds else 1 - (1 - before) * (1 - risk)
+                )
+        return found
+
+    def touched(self) -> dict[Pair, Fraction]:
+        """p of the pairs that the latest release touches."""
+        whole = self.probabilities()
+        return {pair: whole[pair] for pair in self.latest.risks()}
+
+    def worst(self, pairs: Mapping[Pair, Fraction]) -> dict[str, Closest]:
+        """The values that come closest to their thresholds, with how close; several if equal."""
+        if not pairs:
+            return {}
+        share = {pair: p / self.threshold_of(pair[1]) for pair, p in pairs.items()}
+        most = max(share.values())
+        return {
+            pair[1]: (pairs[pair], self.threshold_of(pair[1]))
+            for pair, each in share.items()
+            if each == most
+        }
+
+    def by_share(self, pairs: Mapping[Pair, Fraction]) -> list[int]:
+        """Pairs by the tenth of their threshold that they are up to; above it in the last."""
+        parts = Counter(
+            10 if p > self.threshold_of(value) else math.ceil(10 * p / self.threshold_of(value)) - 1
+            for (_, value), p in pairs.items()
+        )
+        return [parts[tenth] for tenth in range(11)]
+
+    def above(self, pairs: Mapping[Pair, Fraction]) -> set[Pair]:
+        return {pair for pair, p in pairs.items() if p > self.threshold_of(pair[1])}
+
+
+def widths(release: Release, columns: tuple[str, ...], numeric: set[str]) -> dict[str, float]:
+    """How wide the group of a member is on average, in each column, where the whole range is 1."""
+    members: dict[int, list[str]] = defaultdict(list)
+    for person, group in release.group.items():
+        members[group].append(person)
+    found = {}
+    for number, name in enumerate(columns):
+        cells = {person: all_cells[number] for person, all_cells in release.cells.items()}
+        place: dict[str, float]
+        if name in numeric:
+            place = {cell: float(cell) for cell in set(cells.values())}
+        else:
+            place = {cell: float(at) for at, cell in enumerate(sorted(set(cells.values())))}
+        whole = max(place.values()) - min(place.values())
+        total = 0.0
+        for people in members.values():
+            at = [place[cells[person]] for person in people]
+            total += len(people) * (max(at) - min(at)) / whole
+        found[name] = total / len(release.group)
+    return found
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _cells(path: Path, columns: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    return {row["patient"]: tuple(row[name] for name in columns) for row in _rows(path)}
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Relative errors of random counts."""
+
+    mean: float
+    median: float
+    percentile_95: float
+
+
+def query_errors(
+    release: Release, columns: int, numeric: set[int], *, seed: int, form: str, queries: int = 1000
+) -> Errors:
+    """What a reader of the release gets wrong about the table, in counts over ranges.
+
+    The queries are drawn as the documentation of the workload says; both sides are counted anew.
+    """
+    width = len(next(iter(release.cells.values())))
+    codes = []
+    for column in range(width):
+        cells = {person: cell[column] for person, cell in release.cells.items()}
+        order = sorted(set(cells.values()), key=float if column in numeric else str)
+        codes.append({person: order.index(cell) for person, cell in cells.items()})
+    sizes = np.array([len(set(of.values())) for of in codes])
+    names = sorted(set(release.values.values()))
+    share = 0.05 ** (1 / (columns + 1))
+    widths = np.array([max(1, math.ceil(size * share - 1e-9)) for size in sizes])
+    of_values = max(1, math.ceil(len(names) * share - 1e-9))
+    generator = np.random.Generator(np.random.Philox(seed))
+    errors: list[float] = []
+    while len(errors) < queries:
+        column = np.argsort(generator.random((queries, width)), axis=1)[:, :columns]
+        low = generator.integers(0, sizes[column] - widths[column] + 1)
+        first = generator.integers(0, len(names) - of_values + 1, queries)
+        for query in range(queries):
+            ranges = [
+                (codes[c], int(a), int(a + widths[c] - 1))
+                for c, a in zip(column[query], low[query], strict=True)
+            ]
+            asked = set(names[first[query] : first[query] + of_values])
+            inside = {
+                person
+                for person in release.cells
+                if all(a <= of[person] <= b for of, a, b in ranges)
+            }
+            actual = sum(
+                value in asked for person, value in release.values.items() if person in inside
+            )
+            if actual and len(errors) < queries:
+                estimate = _estimate(release, ranges, asked, inside, form)
+                errors.append(abs(actual - estimate) / actual)
+    return Errors(
+        float(np.mean(errors)), float(np.median(errors)), float(np.quantile(errors, 0.95))
+    )
+
+
+def _estimate(
+    release: Release,
+    ranges: list[tuple[dict[str, int], int, int]],
+    asked: set[str],
+    inside: set[str],
+    form: str,
+) -> float:
+    members: dict[int, list[str]] = defaultdict(list)
+    for person, group in release.group.items():
+        members[group].append(person)
+    total = 0.0
+    for people in members.values():
+        held = sum(release.present[each] and release.values[each] in asked for each in people)
+        if not held:
+            continue
+        if form == "bucketised":
+            total += held * sum(each in inside for each in people) / len(people)
+            continue
+        part = float(held)
+        for of, a, b in ranges:
+            at = [of[each] for each in people]
+            common = min(max(at), b) - max(min(at), a) + 1
+            part *= max(common, 0) / (max(at) - min(at) + 1)
+        total += part
+    return total
