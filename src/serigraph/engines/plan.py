@@ -45,6 +45,12 @@ class Made:
     tables: dict[str, pl.DataFrame]  # ``as_text`` of recoding gives them for reading
     widths: dict[str, float]  # NCP of each quasi-identifier
 
+    def thresholds_left(self) -> dict[str, Fraction]:
+        """What groups may spend from now on of the thresholds that gaps of this release lower."""
+        charged = {gap.value for gap in self.proof.gaps if gap.risk}
+        left = self.population.protected
+        return {value.name: value.threshold for value in left if value.name in charged}
+
     def figures(self) -> dict[str, object]:
         """What is said of the release; counts and figures only."""
         proof = self.proof

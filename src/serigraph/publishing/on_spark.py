@@ -41,7 +41,7 @@ from serigraph.publishing.terms import (
     summary_of,
 )
 from serigraph.publishing.unpublished import Documents, Measure, UnpublishedElsewhere
-from serigraph.publishing.worst_pairs import closest_pairs
+from serigraph.publishing.worst_pairs import closest_pairs, worst_before
 from serigraph.tables.value_list import check_held
 
 _PATIENCE = 90.0  # seconds for the executors of somebody else's session to answer
@@ -129,7 +129,7 @@ def publish_on_spark(
         earlier_pairs = closest_pairs(opened, writer.releases)
         summary = summary_of(
             made.figures(),
-            earlier_pairs,
+            worst_before(opened, writer.releases, earlier_pairs, {}),
             has_registry=registry is not None,
             people=people.people,
             outside_registry=people.outside_registry,

@@ -34,7 +34,7 @@ from serigraph.publishing.unpublished import (
     measure_nothing,
     without_documents,
 )
-from serigraph.publishing.worst_pairs import closest_pairs
+from serigraph.publishing.worst_pairs import closest_pairs, worst_before
 from serigraph.randomness import Randomness, SystemRandomness
 from serigraph.tables import prepare, read_table
 from serigraph.tables.value_list import check_held
@@ -135,7 +135,7 @@ def publish(
         earlier_pairs = closest_pairs(opened, writer.releases)
         summary = summary_of(
             made.figures(),
-            earlier_pairs,
+            worst_before(opened, writer.releases, earlier_pairs, made.thresholds_left()),
             has_registry=registry is not None,
             people=population.size,
             outside_registry=population.outside_registry,
