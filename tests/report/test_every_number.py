@@ -485,6 +485,9 @@ def test_the_page_of_a_release(made: Made, number: int) -> None:
         ),
     )
     assert [each for each in page.headings if has_number(each)] == [f"Release r{number}"]
+    shown = {**series.worst(whole), **series.worst(touched)}
+    is_lower = any(t < case.own.get(value, case.threshold) for value, (_, t) in shown.items())
+    assert is_lower == any("lower than in the policy" in each for each in page.sentences)
     closeness_chart(page, made, number, now=False)
     distribution_chart(page, series, touched)
     size_chart(page, release)

@@ -23,6 +23,7 @@ from serigraph.reporting.wording import (
     exact,
     files_table,
     governance_facts,
+    lowered,
     percent,
     size_chart,
     verdict,
@@ -94,6 +95,8 @@ def _measured(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, Any
         "touches, over all releases so far; people of earlier releases who are not in it count in "
         "the worst of the series."
     ]
+    worst = (pair_of(figures["worst_in_release"]), pair_of(figures["worst_in_series"]))
+    notes += lowered(worst, release.policy.frozen())
     if touched.is_sample:
         notes.append(
             f"Mean and distribution are those of a sample of {touched.people:,} of "

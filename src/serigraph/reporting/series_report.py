@@ -30,6 +30,7 @@ from serigraph.reporting.wording import (
     exact,
     files_table,
     governance_facts,
+    lowered,
     verdict,
     width_chart,
     width_fact,
@@ -228,7 +229,10 @@ def _measured(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
             ),
             distribution_chart(audit.over_all.by_share_of_threshold, is_sample=False),
         ],
-        notes=["The mean may fall: new pairs begin with small probabilities. No pair's does."],
+        notes=[
+            "The mean may fall: new pairs begin with small probabilities. No pair's does.",
+            *lowered([audit.over_all.worst], releases[-1].policy),
+        ],
     )
 
 

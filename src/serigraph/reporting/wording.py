@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from serigraph.charts import Bar, Line, column_chart, line_chart
 from serigraph.policy.sections import Publisher
@@ -54,6 +55,14 @@ def verdict(releases: int, worst: WorstPair | None) -> str:
     )
 
 
+def lowered(pairs: Iterable[WorstPair | None], policy: Mapping[str, Any]) -> list[str]:
+    """A note, if one of these has a threshold that suppression has lowered."""
+    own = policy["protected"]["thresholds"]
+    stated = {Fraction(each) for each in (policy["guarantee"]["threshold"], *own.values())}
+    is_lower = any(pair is not None and pair.threshold not in stated for pair in pairs)
+    return [LOWERED_THRESHOLDS] if is_lower else []
+
+
 def context_section(publisher: Publisher, adversary: str) -> Section:
     """Who publishes, for whom, and against whom the promise holds."""
     return Section(
@@ -87,6 +96,10 @@ PERSISTENT_VALUES = (
     "release (a chronic diagnosis), neither the probabilities here nor their sum is a bound: "
     "whoever knows that it persists compares the releases, and finds out holders for certain "
     "after a few of them."
+)
+LOWERED_THRESHOLDS = (
+    "Some thresholds are lower than in the policy: what missing holders tell was charged to "
+    "everybody, and this is what it left of them."
 )
 UNPROTECTED_VALUES = "Values that are not protected can be linked to a person with certainty."
 
