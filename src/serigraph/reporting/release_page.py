@@ -10,6 +10,7 @@ import numpy as np
 
 from serigraph.charts import Bar, share_chart
 from serigraph.publishing import Unpublished
+from serigraph.publishing.singled_out import SingledOut
 from serigraph.publishing.worst_pairs import pair_of
 from serigraph.reporting.page import Page, Section
 from serigraph.reporting.risk import ReleaseRisk
@@ -24,6 +25,8 @@ from serigraph.reporting.wording import (
     files_table,
     governance_facts,
     percent,
+    singled_out_facts,
+    singled_out_notes,
     size_chart,
     verdict,
     width_chart,
@@ -195,6 +198,7 @@ def _values(release: Unpublished, risk: ReleaseRisk) -> str:
 
 
 def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
+    singled = SingledOut.of(release.summary)
     return Section(
         "Residual risk",
         lead="What the promise does not cover, with figures where there are any. The figures are "
@@ -205,8 +209,10 @@ def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
                 "Largest, if one member of each group were known",
                 exact(risk.alone.one_member_known),
             ),
+            *singled_out_facts(singled),
         ],
         notes=[
+            *singled_out_notes(singled),
             PERSISTENT_VALUES,
             UNPROTECTED_VALUES,
             f"The promise is per value, with a threshold of {release.policy.threshold}: that a "
