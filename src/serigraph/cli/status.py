@@ -102,7 +102,7 @@ def _singled_out(figures: Mapping[str, Any]) -> str:
     singled = SingledOut.of(figures)
     if singled is None:
         return ""
-    return f"  alone {singled.people_alone:,}, unique rows {float(singled.share):.1%}"
+    return f"  alone {singled.people_alone:,}, unique {float(singled.share):.1%}"
 
 
 def _tell_singled_out(found: Status) -> None:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from serigraph.population import Population, Proof
+from serigraph.population import Population, Proof, unique_rows
 from serigraph.privacy.strategies import Strategy
-from serigraph.recoding import unique_rows
 
 if TYPE_CHECKING:
     from serigraph.grouping import Method

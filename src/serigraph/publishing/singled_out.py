@@ -46,8 +46,8 @@ class SingledOut:
     def words(self) -> tuple[str, ...]:
         """What it means; empty where there is nobody and nothing.
 
-        >>> SingledOut(1, 2, 8).words()[1]
-        '2 of 8 rows are unique on the quasi-identifiers (25.0 %)'
+        >>> print(SingledOut(0, 2, 8).words()[0].partition(":")[0])
+        2 of 8 rows are unique on the quasi-identifiers (25.0 %)
         """
         said = []
         if self.people_alone:
@@ -62,6 +62,7 @@ class SingledOut:
             verb = "row is" if self.rows == 1 else "rows are"
             said.append(
                 f"{self.unique_rows:,} of {self.rows:,} {verb} unique on the quasi-identifiers "
-                f"({100 * float(self.share):.1f} %)"
+                f"({100 * float(self.share):.1f} %): anyone who knows that the person is in the "
+                "table finds the row"
             )
         return tuple(said)

@@ -3,6 +3,5 @@
 from serigraph.recoding.loss import extents, normalised_widths
 from serigraph.recoding.tables import bucketised, generalised
 from serigraph.recoding.texts import as_text
-from serigraph.recoding.uniqueness import unique_rows
 
-__all__ = ["as_text", "bucketised", "extents", "generalised", "normalised_widths", "unique_rows"]
+__all__ = ["as_text", "bucketised", "extents", "generalised", "normalised_widths"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from serigraph.errors import PolicyError
 from serigraph.policy import Policy
@@ -39,23 +40,25 @@ def columns_in_question(policy: Policy, distinct: Mapping[str, int], people: int
 
 
 def check_unique_columns(population: Population, policy: Policy, where: str) -> None:
-    """Refuse exact output of columns whose values are mostly unique among those who count: people
-    present if presence is known, and everybody otherwise."""
-    codes = population.codes
-    if policy.guarantee.adversary == "presence known":
-        codes = codes[:, population.present]
-    people = codes.shape[1]
+    """Refuse exact output of columns whose values are mostly unique among the people of the table,
+    whatever a registry adds."""
+    people = int(np.count_nonzero(population.present))
     numbers = {domain.name: number for number, domain in enumerate(population.domains)}
     distinct = {domain.name: domain.size for domain in population.domains}
     refuse_unique(
         {
-            name: int((np.bincount(codes[numbers[name]]) == 1).sum())
+            name: _own_values(population.codes[numbers[name], population.present])
             for name in columns_in_question(policy, distinct, people)
         },
         people,
         policy,
         where,
     )
+
+
+def _own_values(codes: NDArray[np.int32]) -> int:
+    """How many people have a code that nobody else has."""
+    return int(np.count_nonzero(np.bincount(codes) == 1))
 
 
 def refuse_unique(unique: Mapping[str, int], people: int, policy: Policy, where: str) -> None:

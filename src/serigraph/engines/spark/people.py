@@ -103,9 +103,7 @@ def check_unique_columns_on_spark(everybody: Everybody, policy: Policy, where: s
     """What ``check_unique_columns`` checks, on the cluster."""
     from pyspark.sql import functions as f
 
-    frame, people = everybody.frame, everybody.people
-    if policy.guarantee.adversary == "presence known":
-        frame, people = frame.filter("present"), everybody.present
+    frame, people = everybody.frame.filter("present"), everybody.present
     numbers = {domain.name: number for number, domain in enumerate(everybody.domains)}
     distinct = {domain.name: domain.size for domain in everybody.domains}
     unique = {}
