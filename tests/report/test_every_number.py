@@ -84,6 +84,7 @@ class Case:
 STD = {"any STD": ["chlamydia", "syphilis"]}
 CASES = {
     "generalised": Case("generalised"),
+    "generalised, groups of one": Case("generalised", minimum=1),
     "bucketised, registry, own thresholds": Case(
         "bucketised",
         has_registry=True,
@@ -251,9 +252,13 @@ def figures(made: Made, number: int) -> dict[str, Any]:
     spread = recount.widths(release, COLUMNS, NUMERIC)
     near = Fraction(1, 10**9)
     outside = int(case.has_registry and "p0000" in release.values)
+    rows = published_rows(made, number)
     return {
         "people": len(release.group),
         "present": sum(release.present.values()),
+        "people_alone": sum(size == 1 for size in release.size.values()),
+        "rows": rows.total(),
+        "unique_rows": sum(count == 1 for count in rows.values()),
         "groups": len(release.size),
         "mean_size": len(release.group) / len(release.size),
         "groups_with_protected_value": len(linked),
@@ -277,6 +282,40 @@ def figures(made: Made, number: int) -> dict[str, Any]:
         "method": "top-down",
         "strategy": planned(case),
     }
+
+
+def published_rows(made: Made, number: int) -> Counter[tuple[str, ...]]:
+    """The quasi-identifiers as the public gets them, and how often each combination occurs."""
+    name = "table" if made.case.form == "generalised" else "quasi_identifiers"
+    path = made.path / "releases" / f"r{number}" / f"{name}.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        return Counter(tuple(row[column] for column in COLUMNS) for row in csv.DictReader(file))
+
+
+def singled_out(told: Sequence[dict[str, Any]]) -> list[str]:
+    """What is said of people alone and of unique rows, over some releases."""
+    alone, unique, rows = (
+        sum(each[name] for each in told) for name in ("people_alone", "unique_rows", "rows")
+    )
+    said = []
+    if alone:
+        assert alone > 1
+        said.append(
+            f"{alone:,} people are alone in their group: anyone who knows their "
+            "quasi-identifiers learns what their records say"
+        )
+    if unique:
+        said.append(
+            f"{unique:,} of {rows:,} rows are unique on the quasi-identifiers "
+            f"({100 * unique / rows:.1f} %): anyone who knows that the person is in the table "
+            "finds the row"
+        )
+    return said
+
+
+def unique_fact(told: dict[str, Any]) -> str:
+    share = percent(told["unique_rows"] / told["rows"])
+    return f"{told['unique_rows']:,} of {told['rows']:,} ({share})"
 
 
 def check_summary(found: dict[str, Any], made: Made, number: int) -> None:
@@ -452,6 +491,8 @@ def test_the_page_of_a_release(made: Made, number: int) -> None:
         "Largest, if one member of each group were known": exact(
             max(release.risks(known=1).values())
         ),
+        "People alone in their group": f"{told['people_alone']:,}",
+        "Rows that are unique on the quasi-identifiers": unique_fact(told),
         "Budget": f"planned for {case.releases} links of a person and a value",
     }
     if case.has_registry:
@@ -472,6 +513,7 @@ def test_the_page_of_a_release(made: Made, number: int) -> None:
             "suppression.",
             f"The promise is per value, with a threshold of {case.threshold}: that a person has "
             "some protected value may be more probable, unless a class of values is protected.",
+            *(f"{each}." for each in singled_out([told])),
             f"Made by serigraph {__version__}.",
         }
         | (
@@ -592,6 +634,8 @@ def published_lines(made: Made, number: int) -> Iterator[set[str]]:
         )
     width = told["mean_normalised_width"].expected
     yield {each.join(words) for each in nearby(lambda near: f"{near:.1%}", width)}
+    for said in singled_out([told]) or ["nobody is alone in a group, and no row is unique"]:
+        yield {f"  {said}"}
     if told["suppressed_values"]:
         left_out = [f"{number:,} of {name}" for name, number in told["suppressed"].items()]
         yield {f"  holders left out at random: {', '.join(left_out)}"}
@@ -631,10 +675,17 @@ def status_lines(made: Made) -> Iterator[set[str]]:
         yield {
             f"  {number:>3}  {release.label:<20} {release.published_at[:10]}  "
             f"{told['present']:>10,} people  {told['groups']:>9,} groups  "
-            f"p at worst {one}, so far {other}"
+            f"p at worst {one}, so far {other}  alone {told['people_alone']:,}, unique "
+            f"{told['unique_rows'] / told['rows']:.1%}"
             for one in here
             for other in so_far
         }
+    latest = max(
+        (number for number in (1, 2, 3) if singled_out([figures(made, number)])), default=None
+    )
+    if latest is not None:
+        for said in singled_out([figures(made, latest)]):
+            yield {f"In r{latest} {said}."}
     pairs = series.probabilities()
     largest = in_short(series.worst(pairs), ", threshold ")
     yield {f"Over the whole series at worst {each}" for each in largest}
@@ -704,6 +755,7 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
         {
             f"3 releases, {days[0]} to {days[-1]}",
             chosen(page, verdict(3, worst)),
+            *(f"Added up over the releases: {each}." for each in singled_out(told)),
             f"Made by serigraph {__version__}.",
         },
     )
@@ -743,6 +795,8 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
             f"{each['present']:,}",
             f"{each['people'] - each['present']:,}",
             f"{each['groups']:,}",
+            f"{each['people_alone']:,}",
+            percent(each["unique_rows"] / each["rows"]),
             f"{each['suppressed_values']:,}",
         ]
         for number, each in enumerate(told, 1)
@@ -777,6 +831,10 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
         "people": len(people),
         "releases": 3,
         "mean_probability": pytest.approx(mean),
+        **{
+            name: sum(each[name] for each in told)
+            for name in ("people_alone", "rows", "unique_rows")
+        },
     }
 
 

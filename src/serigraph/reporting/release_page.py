@@ -10,6 +10,7 @@ import numpy as np
 
 from serigraph.charts import Bar, share_chart
 from serigraph.publishing import Unpublished
+from serigraph.publishing.singled_out import SingledOut
 from serigraph.publishing.worst_pairs import pair_of
 from serigraph.reporting.page import Page, Section
 from serigraph.reporting.risk import ReleaseRisk
@@ -25,6 +26,8 @@ from serigraph.reporting.wording import (
     governance_facts,
     lowered,
     percent,
+    singled_out_facts,
+    singled_out_notes,
     size_chart,
     verdict,
     width_chart,
@@ -199,6 +202,7 @@ def _values(release: Unpublished, risk: ReleaseRisk) -> str:
 
 
 def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
+    singled = SingledOut.of(release.summary)
     return Section(
         "Residual risk",
         lead="What the promise does not cover, with figures where there are any. The figures are "
@@ -209,8 +213,10 @@ def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
                 "Largest, if one member of each group were known",
                 exact(risk.alone.one_member_known),
             ),
+            *singled_out_facts(singled),
         ],
         notes=[
+            *singled_out_notes(singled),
             PERSISTENT_VALUES,
             UNPROTECTED_VALUES,
             f"The promise is per value, with a threshold of {release.policy.threshold}: that a "

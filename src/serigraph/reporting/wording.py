@@ -10,6 +10,7 @@ from typing import Any
 
 from serigraph.charts import Bar, Line, column_chart, line_chart
 from serigraph.policy.sections import Publisher
+from serigraph.publishing.singled_out import SingledOut
 from serigraph.records import WorstPair
 from serigraph.reporting.page import Section, Table
 
@@ -167,6 +168,24 @@ def size_chart(sizes: Sequence[tuple[int, int]]) -> str:
     return column_chart(
         "Groups with a protected value, by size", bars, x="people in a group", y="groups"
     )
+
+
+def singled_out_facts(singled: SingledOut | None) -> list[tuple[str, str]]:
+    """How many people are alone, and how many rows unique; nothing where nobody counted."""
+    if singled is None:
+        return []
+    return [
+        ("People alone in their group", f"{singled.people_alone:,}"),
+        (
+            "Rows that are unique on the quasi-identifiers",
+            f"{singled.unique_rows:,} of {singled.rows:,} ({percent(float(singled.share))})",
+        ),
+    ]
+
+
+def singled_out_notes(singled: SingledOut | None) -> list[str]:
+    """The same in words, where it is not 0."""
+    return [f"{words}." for words in singled.words()] if singled is not None else []
 
 
 def files_table(files: Mapping[str, str]) -> Table:
