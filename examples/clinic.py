@@ -68,6 +68,7 @@ values = [{values}]
 [guarantee]
 threshold = "1/3"
 adversary = "presence unknown"
+minimum_group_size = 5
 
 [strategy]
 name = "constant"
@@ -143,8 +144,11 @@ def main() -> None:
     )
     print(f"A clinic: {PEOPLE:,} people in the registry, {PATIENTS:,} patients in each half-year.")
     print("Compiling the kernels at the first use takes a while, once an installation.\n")
-    print("release  patients  groups with a    mean size  precision  largest p      seconds")
-    print("                   protected value             lost       (limit 1/3)")
+    print(
+        "release  patients  groups with a    mean size  people  unique  precision  largest p"
+        "    seconds"
+    )
+    print("                   protected value             alone   rows    lost       (limit 1/3)")
     largest = Fraction(0)
     for number, table in enumerate(half_years(everybody, chance)):
         label = f"{2024 + number // 2}H{number % 2 + 1}"
@@ -157,9 +161,11 @@ def main() -> None:
         print(
             f"{label:<8} {figures['present']:>8,}  {figures['groups_with_protected_value']:>15,}"
             f"  {figures['mean_size_with_protected_value']:>9.1f}"
+            f"  {figures['people_alone']:>6,}"
+            f"  {figures['unique_rows'] / figures['rows']:>6.1%}"
             f"  {figures['mean_normalised_width']:>9.1%}"
             f"  {float(Fraction(figures['largest_probability'])):>11.4f}"
-            f"  {time.perf_counter() - began:>11.1f}"
+            f"  {time.perf_counter() - began:>7.1f}"
         )
     stands = serigraph.status(series)
     print(

@@ -84,8 +84,10 @@ def test_dates_decimals_and_integer_ids(tmp_path: Path, output: str) -> None:
     columns = """\
 [quasi_identifiers.born]
 kind = "date"
+unique_values = "publish"
 [quasi_identifiers.weight]
 kind = "numeric"
+unique_values = "publish"
 """
     text = policy_text(columns=columns, output=f'form = "{output}"')
     series = new_series(tmp_path / "clinic", text)

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,23 @@ class Release:
             for value, count in self.held.get(group, {}).items():
                 found[person, value] = Fraction(count, max(n - known, count))
         return found
+
+    def missing(self) -> Counter[str]:
+        """Holders whom the table has and the release has not; everybody has one value."""
+        return Counter(
+            value for person, value in self.values.items() if not self.present.get(person, False)
+        )
+
+    def gap_risks(self) -> dict[str, Fraction]:
+        """The chance to be a missing holder of a value, for anybody without a record."""
+        missing, shown = self.missing(), self.holders()
+        without_record = len(self.cells) - sum(self.present.values())
+        are_others_absent = len(self.cells) > len(self.values)
+        return {
+            value: Fraction(count, without_record)
+            for value, count in missing.items()
+            if shown[value] or not are_others_absent
+        }
 
     def linked_sizes(self) -> list[int]:
         return [self.size[group] for group in self.held]
@@ -112,7 +130,16 @@ class Series:
         return Series(self.releases[:number], self.threshold, self.own)
 
     def threshold_of(self, value: str) -> Fraction:
-        return self.own.get(value, self.threshold)
+        """What groups may spend of the threshold, after what missing holders have told."""
+        survival = Fraction(1)
+        for release in self.releases:
+            survival *= 1 - release.gap_risks().get(value, Fraction(0))
+        return 1 - (1 - self.own.get(value, self.threshold)) / survival
+
+    @cached_property
+    def _thresholds(self) -> dict[str, Fraction]:
+        held = {value for release in self.releases for value in release.holders()}
+        return {value: self.threshold_of(value) for value in held}
 
     def probabilities(
         self, *, only_present: bool = False, known: int = 0, adds: bool = False
@@ -136,10 +163,10 @@ class Series:
         """The values that come closest to their thresholds, with how close; several if equal."""
         if not pairs:
             return {}
-        share = {pair: p / self.threshold_of(pair[1]) for pair, p in pairs.items()}
+        share = {pair: p / self._thresholds[pair[1]] for pair, p in pairs.items()}
         most = max(share.values())
         return {
-            pair[1]: (pairs[pair], self.threshold_of(pair[1]))
+            pair[1]: (pairs[pair], self._thresholds[pair[1]])
             for pair, each in share.items()
             if each == most
         }
@@ -147,13 +174,13 @@ class Series:
     def by_share(self, pairs: Mapping[Pair, Fraction]) -> list[int]:
         """Pairs by the tenth of their threshold that they are up to; above it in the last."""
         parts = Counter(
-            10 if p > self.threshold_of(value) else math.ceil(10 * p / self.threshold_of(value)) - 1
+            10 if p > self._thresholds[value] else math.ceil(10 * p / self._thresholds[value]) - 1
             for (_, value), p in pairs.items()
         )
         return [parts[tenth] for tenth in range(11)]
 
     def above(self, pairs: Mapping[Pair, Fraction]) -> set[Pair]:
-        return {pair for pair, p in pairs.items() if p > self.threshold_of(pair[1])}
+        return {pair for pair, p in pairs.items() if p > self._thresholds[pair[1]]}
 
 
 def widths(release: Release, columns: tuple[str, ...], numeric: set[str]) -> dict[str, float]:

@@ -84,6 +84,7 @@ class Case:
 STD = {"any STD": ["chlamydia", "syphilis"]}
 CASES = {
     "generalised": Case("generalised"),
+    "generalised, groups of one": Case("generalised", minimum=1),
     "bucketised, registry, own thresholds": Case(
         "bucketised",
         has_registry=True,
@@ -138,20 +139,21 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def write_tables(folder: Path, case: Case) -> tuple[list[Path], list[Path | None]]:
     """Three tables, with their registries; nobody of the first two is in the third."""
-    draw = random.Random(5)
-    people = {
-        f"p{number:03}": (str(draw.randint(20, 79)), draw.choice("FM"), draw.choice("NESW"))
-        for number in range(420)
-    }
+    draw, draw_more = random.Random(5), random.Random(6)
+    people = {}
+    for number in range(1020):  # the last 600 are in registries only
+        of = draw if number < 420 else draw_more
+        cells = str(of.randint(20, 79)), of.choice("FM"), of.choice("NESW")
+        people[f"p{number:04}"] = cells
     ids = sorted(people)
     values = ["flu", "gout", "asthma", "chlamydia", "syphilis", "HIV", "malaria"]
-    weights = [40, 30, 22, 3, 2, 2, 40 if case.common else 2]
+    weights = [40, 30, 22, 3, 2, 2, 90 if case.common else 2]
     tables: list[Path] = []
     registries: list[Path | None] = []
     for label, chosen, listed in (
-        ("r1", ids[:190], ids[1:200]),
-        ("r2", ids[:170], ids[1:200]),
-        ("r3", ids[200:380], ids[200:]),
+        ("r1", ids[:190], [*ids[1:200], *(ids[420:720] if case.common else ())]),
+        ("r2", ids[:170], [*ids[1:200], *(ids[420:720] if case.common else ())]),
+        ("r3", ids[200:380], [*ids[200:420], *(ids[720:] if case.common else ())]),
     ):
         rows = [(each, *people[each], draw.choices(values, weights)[0]) for each in chosen]
         tables.append(write_rows(folder / f"{label}.csv", (*COLUMNS, "diagnosis"), rows))
@@ -241,11 +243,6 @@ def planned(case: Case) -> str:
     return f"constant ratio for {case.releases} releases, re-planned"
 
 
-def suppressed(release: recount.Release) -> int:
-    """Everybody has one value: who loses it has no record."""
-    return sum(not release.present.get(person, False) for person in release.values)
-
-
 def figures(made: Made, number: int) -> dict[str, Any]:
     """The summary of a release."""
     series, case = made.series.until(number), made.case
@@ -254,10 +251,14 @@ def figures(made: Made, number: int) -> dict[str, Any]:
     linked = release.linked_sizes()
     spread = recount.widths(release, COLUMNS, NUMERIC)
     near = Fraction(1, 10**9)
-    outside = int(case.has_registry and "p000" in release.values)
+    outside = int(case.has_registry and "p0000" in release.values)
+    rows = published_rows(made, number)
     return {
         "people": len(release.group),
         "present": sum(release.present.values()),
+        "people_alone": sum(size == 1 for size in release.size.values()),
+        "rows": rows.total(),
+        "unique_rows": sum(count == 1 for count in rows.values()),
         "groups": len(release.size),
         "mean_size": len(release.group) / len(release.size),
         "groups_with_protected_value": len(linked),
@@ -269,8 +270,8 @@ def figures(made: Made, number: int) -> dict[str, Any]:
             p > series.threshold_of(value) - near for (_, value), p in touched.items()
         ),
         "largest_probability": str(max(touched.values(), default=Fraction(0))),
-        "suppressed_values": suppressed(release),
-        "people_left_out": suppressed(release),
+        "suppressed": dict(release.missing()),
+        "suppressed_values": release.missing().total(),
         "normalised_widths": pytest.approx(spread),
         "mean_normalised_width": pytest.approx(sum(spread.values()) / len(spread)),
         "people_in_registry": len(release.cells) - outside if case.has_registry else None,
@@ -281,6 +282,40 @@ def figures(made: Made, number: int) -> dict[str, Any]:
         "method": "top-down",
         "strategy": planned(case),
     }
+
+
+def published_rows(made: Made, number: int) -> Counter[tuple[str, ...]]:
+    """The quasi-identifiers as the public gets them, and how often each combination occurs."""
+    name = "table" if made.case.form == "generalised" else "quasi_identifiers"
+    path = made.path / "releases" / f"r{number}" / f"{name}.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        return Counter(tuple(row[column] for column in COLUMNS) for row in csv.DictReader(file))
+
+
+def singled_out(told: Sequence[dict[str, Any]]) -> list[str]:
+    """What is said of people alone and of unique rows, over some releases."""
+    alone, unique, rows = (
+        sum(each[name] for each in told) for name in ("people_alone", "unique_rows", "rows")
+    )
+    said = []
+    if alone:
+        assert alone > 1
+        said.append(
+            f"{alone:,} people are alone in their group: anyone who knows their "
+            "quasi-identifiers learns what their records say"
+        )
+    if unique:
+        said.append(
+            f"{unique:,} of {rows:,} rows are unique on the quasi-identifiers "
+            f"({100 * unique / rows:.1f} %): anyone who knows that the person is in the table "
+            "finds the row"
+        )
+    return said
+
+
+def unique_fact(told: dict[str, Any]) -> str:
+    share = percent(told["unique_rows"] / told["rows"])
+    return f"{told['unique_rows']:,} of {told['rows']:,} ({share})"
 
 
 def check_summary(found: dict[str, Any], made: Made, number: int) -> None:
@@ -341,11 +376,12 @@ def check_chart(chart: Chart, tooltips: Sequence[Shown], words: set[str], descri
             assert at == pytest.approx(along, abs=0.2)
 
 
-def closeness_chart(page: Read, made: Made, number: int) -> None:
+def closeness_chart(page: Read, made: Made, number: int, *, now: bool) -> None:
+    """By what was left of the thresholds after each release, or by what is left of them now."""
     shares = []
     for each in range(1, number + 1):
         series = made.series.until(each)
-        worst = series.worst(series.probabilities())
+        worst = (made.series if now else series).worst(series.probabilities())
         shares.append(max((p / threshold for p, threshold in worst.values()), default=Fraction(0)))
     assert shares == list(accumulate(shares, max)), "what is so far does not fall"
     check_chart(
@@ -394,11 +430,12 @@ def size_chart(page: Read, release: recount.Release) -> None:
     )
 
 
-def value_chart(page: Read, made: Made, release: recount.Release) -> None:
+def value_chart(page: Read, case: Case, series: recount.Series) -> None:
+    release = series.latest
     holders = release.holders()
     words = {f"{count / len(release.group):.2%}" for count in holders.values()}
     for value in holders:
-        asked = target(made.series.threshold_of(value), made.case.releases)
+        asked = target(series.threshold_of(value), case.releases)
         words.add(f"{value} (target {asked:.1f})")
     chart = page.charts.pop("Share of people with each protected value")
     check_chart(chart, [], words, f"{len(holders)} shares")
@@ -446,8 +483,7 @@ def test_the_page_of_a_release(made: Made, number: int) -> None:
         "Groups with a protected value": f"{told['groups_with_protected_value']:,}",
         "Their mean size": f"{told['mean_size_with_protected_value']:.1f} people",
         "Smallest group allowed": f"{case.minimum}",
-        "Values suppressed": f"{told['suppressed_values']:,}",
-        "People left out": f"{told['people_left_out']:,}",
+        "Holders left out": f"{told['suppressed_values']:,}",
         "Query error, median": nearby(of_errors, errors.median),
         "Query error, mean": nearby(of_errors, errors.mean),
         "Query error, 95th percentile": nearby(of_errors, errors.percentile_95),
@@ -455,6 +491,8 @@ def test_the_page_of_a_release(made: Made, number: int) -> None:
         "Largest, if one member of each group were known": exact(
             max(release.risks(known=1).values())
         ),
+        "People alone in their group": f"{told['people_alone']:,}",
+        "Rows that are unique on the quasi-identifiers": unique_fact(told),
         "Budget": f"planned for {case.releases} links of a person and a value",
     }
     if case.has_registry:
@@ -463,6 +501,7 @@ def test_the_page_of_a_release(made: Made, number: int) -> None:
         facts["Precision lost, mean of the columns"] = nearby(percent, sum(spread.values()) / 3)
     check_facts(page, facts)
     day = datetime.fromisoformat(release.published_at)
+    left_out = ", ".join(f"{name} {number:,}" for name, number in told["suppressed"].items())
     check_sentences(
         page,
         {
@@ -474,15 +513,28 @@ def test_the_page_of_a_release(made: Made, number: int) -> None:
             "suppression.",
             f"The promise is per value, with a threshold of {case.threshold}: that a person has "
             "some protected value may be more probable, unless a class of values is protected.",
+            *(f"{each}." for each in singled_out([told])),
             f"Made by serigraph {__version__}.",
-        },
+        }
+        | (
+            {
+                f"Holders left out, by value: {left_out}. These values were too frequent to fit "
+                "under the guarantee. Who of the holders is left out was drawn at random, by "
+                "counts alone, and what their absence tells is charged to everybody."
+            }
+            if left_out
+            else set()
+        ),
     )
     assert [each for each in page.headings if has_number(each)] == [f"Release r{number}"]
-    closeness_chart(page, made, number)
+    shown = {**series.worst(whole), **series.worst(touched)}
+    is_lower = any(t < case.own.get(value, case.threshold) for value, (_, t) in shown.items())
+    assert is_lower == any("lower than in the policy" in each for each in page.sentences)
+    closeness_chart(page, made, number, now=False)
     distribution_chart(page, series, touched)
     size_chart(page, release)
     width_chart(page, case.form, spread)
-    value_chart(page, made, release)
+    value_chart(page, case, series)
     assert not page.charts
     check_rows(page.rows, file_rows(folder, ""))
 
@@ -582,11 +634,11 @@ def published_lines(made: Made, number: int) -> Iterator[set[str]]:
         )
     width = told["mean_normalised_width"].expected
     yield {each.join(words) for each in nearby(lambda near: f"{near:.1%}", width)}
+    for said in singled_out([told]) or ["nobody is alone in a group, and no row is unique"]:
+        yield {f"  {said}"}
     if told["suppressed_values"]:
-        yield {
-            f"  suppressed: {told['suppressed_values']:,} values; "
-            f"{told['people_left_out']:,} people left out"
-        }
+        left_out = [f"{number:,} of {name}" for name, number in told["suppressed"].items()]
+        yield {f"  holders left out at random: {', '.join(left_out)}"}
     worst = in_short(series.worst(series.touched()), ", threshold ")
     pairs = f"({told['pairs_checked']:,} pairs checked)"
     yield {f"  guarantee held: probability at worst {each} {pairs}" for each in worst}
@@ -623,10 +675,17 @@ def status_lines(made: Made) -> Iterator[set[str]]:
         yield {
             f"  {number:>3}  {release.label:<20} {release.published_at[:10]}  "
             f"{told['present']:>10,} people  {told['groups']:>9,} groups  "
-            f"p at worst {one}, so far {other}"
+            f"p at worst {one}, so far {other}  alone {told['people_alone']:,}, unique "
+            f"{told['unique_rows'] / told['rows']:.1%}"
             for one in here
             for other in so_far
         }
+    latest = max(
+        (number for number in (1, 2, 3) if singled_out([figures(made, number)])), default=None
+    )
+    if latest is not None:
+        for said in singled_out([figures(made, latest)]):
+            yield {f"In r{latest} {said}."}
     pairs = series.probabilities()
     largest = in_short(series.worst(pairs), ", threshold ")
     yield {f"Over the whole series at worst {each}" for each in largest}
@@ -683,8 +742,7 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
         "Pairs of a person and a value": f"{len(pairs):,}",
         "Pairs above their threshold": "0",
         "Strategy": planned(case),
-        "Values suppressed": f"{sum(each['suppressed_values'] for each in told):,}",
-        "People left out": f"{sum(each['people_left_out'] for each in told):,}",
+        "Holders left out": f"{sum(each['suppressed_values'] for each in told):,}",
     }
     if case.form == "generalised":
         facts["Precision lost, mean of the columns"] = nearby(
@@ -697,10 +755,11 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
         {
             f"3 releases, {days[0]} to {days[-1]}",
             chosen(page, verdict(3, worst)),
+            *(f"Added up over the releases: {each}." for each in singled_out(told)),
             f"Made by serigraph {__version__}.",
         },
     )
-    closeness_chart(page, made, 3)
+    closeness_chart(page, made, 3, now=True)
     distribution_chart(page, series, pairs)
     width_chart(page, case.form, dict(sorted(mean_spread.items())))  # as the catalog has them
     means = []
@@ -736,6 +795,8 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
             f"{each['present']:,}",
             f"{each['people'] - each['present']:,}",
             f"{each['groups']:,}",
+            f"{each['people_alone']:,}",
+            percent(each["unique_rows"] / each["rows"]),
             f"{each['suppressed_values']:,}",
         ]
         for number, each in enumerate(told, 1)
@@ -770,6 +831,10 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
         "people": len(people),
         "releases": 3,
         "mean_probability": pytest.approx(mean),
+        **{
+            name: sum(each[name] for each in told)
+            for name in ("people_alone", "rows", "unique_rows")
+        },
     }
 
 
@@ -779,4 +844,4 @@ def test_the_series_is_worse_than_its_last_release(made: Made) -> None:
     (here,) = {p / t for p, t in series.worst(series.touched()).values()}
     (whole,) = {p / t for p, t in series.worst(series.probabilities()).values()}
     assert here < whole
-    assert any(map(suppressed, series.releases)) == made.case.common
+    assert any(release.missing() for release in series.releases) == made.case.common

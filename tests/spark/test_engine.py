@@ -429,6 +429,38 @@ def test_policies_that_would_give_people_away_are_refused_alike(
     assert "'RARE-01': the table has 'rare-01'" in said["local"]
     assert series.releases() == ()
 
+    columns = COLUMNS + '[quasi_identifiers.account]\nkind = "numeric"\n'
+    table = table.with_columns(pl.Series("account", [*range(500), *[500] * 400]))
+    series = new_series(tmp_path / "unique", policy_text(columns=columns))
+    for name, publish in {"local": serigraph.publish, "spark": on_spark}.items():
+        with pytest.raises(PolicyError) as refused:
+            publish(table, series, label="first")
+        said[name] = str(refused.value)
+    assert said["spark"] == said["local"]
+    assert "column 'account': 500 of 900 people" in said["local"]
+    assert series.releases() == ()
+
+
+@THIS_MACHINE
+@pytest.mark.parametrize("form", ["generalised", "bucketised"])
+def test_people_alone_and_unique_rows_are_counted_over_all_partitions(
+    spark: SparkSession, hospital: Clinic, tmp_path: Path, form: str
+) -> None:
+    text = policy_text(
+        protected='values = ["rare-00"]',
+        strategy='name = "constant"\nreleases = 2',
+        output=f'form = "{form}"',
+    )
+    series = new_series(tmp_path / "clinic", text)
+    release = on_spark(hospital.tables[0], series)
+    table = release.tables["table" if form == "generalised" else "quasi_identifiers"]
+    rows = table.select("age", "sex", "zip")
+    figures = release.figures
+    assert figures["rows"] == rows.height == 2000
+    assert figures["unique_rows"] == int(rows.is_unique().sum()) > 0
+    groups = pl.read_parquet(exported(series, tmp_path / "exported") / "groups.parquet")
+    assert figures["people_alone"] == int((groups["size"] == 1).sum())
+
 
 @THOROUGH
 @pytest.mark.parametrize("spark", ["cluster"], indirect=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -101,6 +102,7 @@ def _tell(release: Published) -> None:
         say(f"  quasi-identifiers are published as they are; a group spans {width} of their ranges")
     else:
         say(f"  quasi-identifiers lost {width} of their precision")
+    _tell_singled_out(figures)
     if figures["suppressed_values"]:
         left_out = [f"{number:,} of {name}" for name, number in figures["suppressed"].items()]
         more = f" and {len(left_out) - _NAMED:,} more values" if len(left_out) > _NAMED else ""
@@ -109,6 +111,15 @@ def _tell(release: Published) -> None:
     for note in release.notes:
         say(f"  note: {note}")
     say(f"  files: {release.folder}")
+
+
+def _tell_singled_out(figures: Mapping[str, Any]) -> None:
+    from serigraph.publishing.singled_out import SingledOut
+
+    singled = SingledOut.of(figures)
+    if singled is not None:
+        for words in singled.words() or ("nobody is alone in a group, and no row is unique",):
+            say(f"  {words}")
 
 
 def _tell_how_close(release: Published) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -67,7 +67,9 @@ def _tell(found: Status) -> None:
             f"  {each.number:>3}  {each.label:<20} {each.published_at[:10]}  "
             f"{figures['present']:>10,} people  {figures['groups']:>9,} groups  "
             f"p at worst {_shown(closest.in_release)}, so far {_shown(closest.in_series)}"
+            f"{_singled_out(figures)}"
         )
+    _tell_singled_out(found)
     if found.closest and found.closest[-1].in_series is not None:
         say(f"Over the whole series at worst {found.closest[-1].in_series}")
     say(f"Members required per holder at the 1st, 2nd, ... exposure: {_ratios(found.ratios)}")
@@ -92,6 +94,27 @@ def _tell(found: Status) -> None:
 
 def _shown(pair: WorstPair | None) -> str:
     return f"{float(pair.probability):.4f} of {pair.threshold}" if pair else "none"
+
+
+def _singled_out(figures: Mapping[str, Any]) -> str:
+    from serigraph.publishing.singled_out import SingledOut
+
+    singled = SingledOut.of(figures)
+    if singled is None:
+        return ""
+    return f"  alone {singled.people_alone:,}, unique {float(singled.share):.1%}"
+
+
+def _tell_singled_out(found: Status) -> None:
+    """In words, of the latest release for which there are any."""
+    from serigraph.publishing.singled_out import SingledOut
+
+    for each in reversed(found.releases):
+        singled = SingledOut.of(each.summary)
+        if singled is not None and singled.words():
+            for words in singled.words():
+                say(f"In {each.label} {words}.")
+            return
 
 
 def _ratios(ratios: Sequence[float]) -> str:

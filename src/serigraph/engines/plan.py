@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from serigraph.population import Population, Proof
+from serigraph.population import Population, Proof, unique_rows
 from serigraph.privacy.strategies import Strategy
 
 if TYPE_CHECKING:
@@ -45,6 +45,35 @@ class Made:
     tables: dict[str, pl.DataFrame]  # ``as_text`` of recoding gives them for reading
     widths: dict[str, float]  # NCP of each quasi-identifier
 
+    def thresholds_left(self) -> dict[str, Fraction]:
+        """What groups may spend from now on of the thresholds that gaps of this release lower."""
+        charged = {gap.value for gap in self.proof.gaps if gap.risk}
+        left = self.population.protected
+        return {value.name: value.threshold for value in left if value.name in charged}
+
+    @property
+    def rows(self) -> int:
+        """Rows with quasi-identifiers that the public gets."""
+        return next(iter(self.tables.values())).height
+
+    @property
+    def people_alone(self) -> int:
+        """People who are the only member of their group."""
+        return int(np.count_nonzero(self.proof.size == 1))
+
+    def unique_rows(self) -> int:
+        """Rows whose published quasi-identifiers no other row has."""
+        if "quasi_identifiers" not in self.tables:
+            # Regions are disjoint: a row shares its own with the rows of its group only.
+            return int(np.count_nonzero(self.proof.present_size == 1))
+        shown = self.proof.ids
+        if self.rows < len(shown):
+            shown = shown.filter(pl.Series(self.proof.present))
+        codes = self.population.codes
+        if len(shown) < self.population.size:
+            codes = codes[:, self.population.ids.search_sorted(shown).to_numpy()]
+        return unique_rows(codes, [domain.size for domain in self.population.domains])
+
     def figures(self) -> dict[str, object]:
         """What is said of the release; counts and figures only."""
         proof = self.proof
@@ -54,6 +83,9 @@ class Made:
         return {
             "people": len(proof.ids),
             "present": int(proof.present.sum()),
+            "rows": self.rows,
+            "unique_rows": self.unique_rows(),
+            "people_alone": self.people_alone,
             "groups": len(proof.size),
             "mean_size": float(proof.size.mean()) if len(proof.size) else 0.0,
             "groups_with_protected_value": int(linked.sum()),

@@ -49,6 +49,7 @@ class QuasiIdentifier(Section):
     kind: Literal["numeric", "date", "categorical"]
     taxonomy: Text | None = None
     new_values: Literal["error", "branch"] = "error"
+    unique_values: Literal["error", "publish"] = "error"  # if most people have one of their own
 
     @classmethod
     def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:

@@ -23,6 +23,7 @@ from serigraph.population.people import CodedValues, Population, ProtectedValue
 from serigraph.population.proof import Gap, Proof
 from serigraph.population.standing import Standing, link_gaps, standing
 from serigraph.population.taxonomy import Taxonomy
+from serigraph.population.uniqueness import unique_rows
 
 __all__ = [
     "CodedValues",
@@ -50,4 +51,5 @@ __all__ = [
     "ranked",
     "standing",
     "starts_of",
+    "unique_rows",
 ]

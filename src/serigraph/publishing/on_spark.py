@@ -19,7 +19,7 @@ from serigraph.engines.spark.keeping import Kept
 from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.engines.spark.members import written_parts
 from serigraph.engines.spark.partitions import PEOPLE as PARTITION_PEOPLE
-from serigraph.engines.spark.people import everybody
+from serigraph.engines.spark.people import check_unique_columns_on_spark, everybody
 from serigraph.engines.spark.release import MadeOnSpark, Setting, make_release_on_spark
 from serigraph.engines.spark.session import check_executors, spark_session
 from serigraph.engines.spark.sources import is_spark_frame, table_frame
@@ -41,7 +41,7 @@ from serigraph.publishing.terms import (
     summary_of,
 )
 from serigraph.publishing.unpublished import Documents, Measure, UnpublishedElsewhere
-from serigraph.publishing.worst_pairs import closest_pairs
+from serigraph.publishing.worst_pairs import closest_pairs, worst_before
 from serigraph.tables.value_list import check_held
 
 _PATIENCE = 90.0  # seconds for the executors of somebody else's session to answer
@@ -113,6 +113,7 @@ def publish_on_spark(
         )
         if not writer.releases:
             check_held(people.value_list, policy, str(policy_path(opened)))
+        check_unique_columns_on_spark(people, policy, str(policy_path(opened)))
         digests: list[str] = []
 
         def ensure_new(digest: str) -> None:
@@ -129,7 +130,7 @@ def publish_on_spark(
         earlier_pairs = closest_pairs(opened, writer.releases)
         summary = summary_of(
             made.figures(),
-            earlier_pairs,
+            worst_before(opened, writer.releases, earlier_pairs, {}),
             has_registry=registry is not None,
             people=people.people,
             outside_registry=people.outside_registry,

@@ -34,9 +34,10 @@ from serigraph.publishing.unpublished import (
     measure_nothing,
     without_documents,
 )
-from serigraph.publishing.worst_pairs import closest_pairs
+from serigraph.publishing.worst_pairs import closest_pairs, worst_before
 from serigraph.randomness import Randomness, SystemRandomness
 from serigraph.tables import prepare, read_table
+from serigraph.tables.unique_columns import check_unique_columns
 from serigraph.tables.value_list import check_held
 from serigraph.threads import awaited
 
@@ -108,6 +109,7 @@ def publish(
         prepared = prepare(rows, policy, everybody, known_choice(writer.releases), progress)
         if not writer.releases:
             check_held(prepared.value_list, policy, str(policy_path(opened)))
+        check_unique_columns(prepared.population, policy, str(policy_path(opened)))
         awaited(kernels)
         del rows, everybody  # a large part of the memory
         population = prepared.population
@@ -135,7 +137,7 @@ def publish(
         earlier_pairs = closest_pairs(opened, writer.releases)
         summary = summary_of(
             made.figures(),
-            earlier_pairs,
+            worst_before(opened, writer.releases, earlier_pairs, made.thresholds_left()),
             has_registry=registry is not None,
             people=population.size,
             outside_registry=population.outside_registry,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ from serigraph.policy import Policy, check_unchanged, read_policy
 from serigraph.population import Proof
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
-from serigraph.publishing.worst_pairs import ClosestPairs, pair_of
+from serigraph.publishing.worst_pairs import pair_of
 from serigraph.recoding.tables import GROUP
-from serigraph.records import worst_of
+from serigraph.records import WorstPair, worst_of
 from serigraph.tables import ProtectedChoice
 
 _TOO_MUCH = 0.5  # of the quasi-identifiers' precision
@@ -119,7 +119,7 @@ def withdrawals(proof: Proof) -> tuple[str, ...]:
 
 def summary_of(
     figures: Mapping[str, Any],
-    earlier: Sequence[ClosestPairs],
+    before: WorstPair | None,
     *,
     has_registry: bool,
     people: int,
@@ -128,11 +128,11 @@ def summary_of(
     strategy: Strategy,
     policy: Policy,
 ) -> dict[str, object]:
-    """The figures of a release, with those of its making and of the series up to it.
+    """The figures of a release, with those of its making and of the series up to it; ``before`` is
+    the worst pair of the series before it.
 
     ``people`` is everybody in the table and in the registry.
     """
-    before = earlier[-1].in_series if earlier else None
     worst = worst_of((before, pair_of(figures["worst_in_release"])))
     return {
         **figures,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.records import WorstPair, worst_of
+
+if TYPE_CHECKING:
+    from serigraph.auditing.figures import Survey
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,7 @@ class ClosestPairs:
 
 
 def closest_pairs(series: Series, releases: Sequence[ReleaseRecord]) -> tuple[ClosestPairs, ...]:
-    """Those of each release, as its summary has them.
+    """Those of each release, as its summary has them: by what was left of the thresholds then.
 
     Releases of version 0.1.0 did not say which threshold their largest probability belongs to.
     Where there is but one, that is known; otherwise the ledger is read.
@@ -31,14 +35,48 @@ def closest_pairs(series: Series, releases: Sequence[ReleaseRecord]) -> tuple[Cl
     elif not releases[-1].policy["protected"]["thresholds"]:
         in_release = [_only_threshold(each) for each in releases]
     else:
-        from serigraph.auditing.evidence import as_promised
-        from serigraph.auditing.figures import survey
-        from serigraph.auditing.from_ledger import evidence_of
-
-        evidence = evidence_of(series, releases)
-        in_release = list(survey(evidence, as_promised(evidence)).touched_worst)
+        in_release = list(_surveyed(series, releases).touched_worst)
     so_far = accumulate(in_release, lambda one, other: worst_of((one, other)))
-    return tuple(ClosestPairs(*pairs) for pairs in zip(in_release, so_far, strict=True))
+    return tuple(
+        ClosestPairs(pair, _stored(each, "worst_in_series", before))
+        for each, pair, before in zip(releases, in_release, so_far, strict=True)
+    )
+
+
+def worst_before(
+    series: Series,
+    releases: Sequence[ReleaseRecord],
+    earlier: Sequence[ClosestPairs],
+    left: Mapping[str, Fraction],
+) -> WorstPair | None:
+    """The worst pair of the series before a release, by what that release leaves of thresholds.
+
+    Where values are suppressed, thresholds of ``left`` fall for everybody, also for people who are
+    not in the release: then all pairs are compared anew.
+    """
+    if not releases:
+        return None
+    if not left:
+        return earlier[-1].in_series
+    return _surveyed(series, releases, left).after[-1].worst
+
+
+def _surveyed(
+    series: Series, releases: Sequence[ReleaseRecord], left: Mapping[str, Fraction] | None = None
+) -> Survey:
+    from serigraph.auditing.evidence import as_promised
+    from serigraph.auditing.figures import survey
+    from serigraph.auditing.from_ledger import evidence_of
+
+    known = evidence_of(series, releases)
+    thresholds = zip(known.values, known.thresholds, strict=True)
+    changed = tuple((left or {}).get(name, threshold) for name, threshold in thresholds)
+    evidence = replace(known, thresholds=changed)
+    return survey(evidence, as_promised(evidence))
+
+
+def _stored(release: ReleaseRecord, name: str, otherwise: WorstPair | None) -> WorstPair | None:
+    return pair_of(release.summary[name]) if name in release.summary else otherwise
 
 
 def pair_of(known: dict[str, str] | None) -> WorstPair | None:
@@ -47,7 +85,6 @@ def pair_of(known: dict[str, str] | None) -> WorstPair | None:
 
 
 def _only_threshold(release: ReleaseRecord) -> WorstPair | None:
-    if "worst_in_release" in release.summary:
-        return pair_of(release.summary["worst_in_release"])
     largest = Fraction(release.summary["largest_probability"])
-    return WorstPair("", largest, Fraction(release.threshold)) if largest else None
+    known = WorstPair("", largest, Fraction(release.threshold)) if largest else None
+    return _stored(release, "worst_in_release", known)

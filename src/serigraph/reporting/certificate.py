@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from serigraph.errors import InputRefused, StorageError
 from serigraph.policy.sections import Publisher
@@ -21,6 +21,21 @@ SCHEMA = "certificate.schema.json"
 
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Exact = Annotated[str, Field(pattern="^[0-9]+(/[0-9]+)?$", description="An exact number: 7/16")]
+
+
+# Figures that releases have since version 0.2; of a series they are added up over its releases.
+_COUNTS = {
+    "people_alone": "People who are the only member of their group.",
+    "rows": "Rows with quasi-identifiers that the public gets.",
+    "unique_rows": "Of these, rows whose quasi-identifiers no other row has.",
+}
+
+
+def _with_whole_counts(figures: dict[str, Any]) -> dict[str, Any]:
+    for name in _COUNTS.keys() & figures.keys():
+        if type(figures[name]) is not int or figures[name] < 0:
+            raise ValueError(f"{name} must be a whole number")
+    return figures
 
 
 class _Part(BaseModel):
@@ -76,7 +91,15 @@ class Certificate(_Part):
         default=None, description="As the policy had it when the certificate was made."
     )
     guarantee: Guaranteed
-    figures: dict[str, Any] = Field(description="Counts and figures of the release.")
+    figures: Annotated[dict[str, Any], AfterValidator(_with_whole_counts)] = Field(
+        description="Counts and figures of the release.",
+        json_schema_extra={
+            "properties": {
+                name: {"type": "integer", "minimum": 0, "description": what}
+                for name, what in _COUNTS.items()
+            }
+        },
+    )
     files: dict[str, Digest] = Field(
         description="SHA-256 of every other file: of a release, beside the certificate; of a "
         "series, below the folder releases."

@@ -10,6 +10,7 @@ import numpy as np
 
 from serigraph.charts import Bar, share_chart
 from serigraph.publishing import Unpublished
+from serigraph.publishing.singled_out import SingledOut
 from serigraph.publishing.worst_pairs import pair_of
 from serigraph.reporting.page import Page, Section
 from serigraph.reporting.risk import ReleaseRisk
@@ -23,7 +24,10 @@ from serigraph.reporting.wording import (
     exact,
     files_table,
     governance_facts,
+    lowered,
     percent,
+    singled_out_facts,
+    singled_out_notes,
     size_chart,
     verdict,
     width_chart,
@@ -94,6 +98,8 @@ def _measured(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, Any
         "touches, over all releases so far; people of earlier releases who are not in it count in "
         "the worst of the series."
     ]
+    worst = (pair_of(figures["worst_in_release"]), pair_of(figures["worst_in_series"]))
+    notes += lowered(worst, release.policy.frozen())
     if touched.is_sample:
         notes.append(
             f"Mean and distribution are those of a sample of {touched.people:,} of "
@@ -196,6 +202,7 @@ def _values(release: Unpublished, risk: ReleaseRisk) -> str:
 
 
 def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
+    singled = SingledOut.of(release.summary)
     return Section(
         "Residual risk",
         lead="What the promise does not cover, with figures where there are any. The figures are "
@@ -206,8 +213,10 @@ def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
                 "Largest, if one member of each group were known",
                 exact(risk.alone.one_member_known),
             ),
+            *singled_out_facts(singled),
         ],
         notes=[
+            *singled_out_notes(singled),
             PERSISTENT_VALUES,
             UNPROTECTED_VALUES,
             f"The promise is per value, with a threshold of {release.policy.threshold}: that a "

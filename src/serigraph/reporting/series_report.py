@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from serigraph._version import __version__
@@ -17,6 +17,7 @@ from serigraph.errors import GuaranteeExceeded, LedgerDamaged
 from serigraph.ledger import ReleaseRecord, Series, storage_errors
 from serigraph.policy import read_policy
 from serigraph.policy.sections import Publisher
+from serigraph.publishing.singled_out import SingledOut
 from serigraph.reporting.certificate import NAME, Certificate, ClosestPair, Guaranteed
 from serigraph.reporting.documents import REPORT
 from serigraph.reporting.page import Page, Section, Table, render
@@ -30,6 +31,9 @@ from serigraph.reporting.wording import (
     exact,
     files_table,
     governance_facts,
+    lowered,
+    percent,
+    singled_out_notes,
     verdict,
     width_chart,
     width_fact,
@@ -108,6 +112,7 @@ def _certificate(
 ) -> Certificate:
     latest = releases[-1]
     worst = audit.over_all.worst
+    singled = SingledOut.over([each.summary for each in releases])
     return Certificate(
         kind="series",
         made_by=f"serigraph {__version__}",
@@ -129,6 +134,7 @@ def _certificate(
             "people": audit.people,
             "releases": latest.number,
             "mean_probability": audit.over_all.mean,
+            **(asdict(singled) if singled is not None else {}),
         },
         files=files,
     )
@@ -153,7 +159,11 @@ def _page(
             _data(releases, audit),
             Section(
                 "Identifiability assessment and mitigation",
-                parts=[_measured(releases, audit), _mitigated(releases), _residual(audit)],
+                parts=[
+                    _measured(releases, audit),
+                    _mitigated(releases),
+                    _residual(releases, audit),
+                ],
             ),
             Section(
                 "Governance",
@@ -180,7 +190,16 @@ def _data(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
         ],
         tables=[
             Table(
-                ["Release", "Published", "Records", "Without a record", "Groups", "Suppressed"],
+                [
+                    "Release",
+                    "Published",
+                    "Records",
+                    "Without a record",
+                    "Groups",
+                    "People alone",
+                    "Unique rows",
+                    "Suppressed",
+                ],
                 [
                     [
                         each.label,
@@ -188,6 +207,7 @@ def _data(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
                         f"{each.summary['present']:,}",
                         f"{each.summary['people'] - each.summary['present']:,}",
                         f"{each.summary['groups']:,}",
+                        *_singled_out(each),
                         f"{each.summary['suppressed_values']:,}",
                     ]
                     for each in releases
@@ -195,6 +215,13 @@ def _data(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
             )
         ],
     )
+
+
+def _singled_out(release: ReleaseRecord) -> tuple[str, str]:
+    singled = SingledOut.of(release.summary)
+    if singled is None:
+        return "not counted", "not counted"
+    return f"{singled.people_alone:,}", percent(float(singled.share))
 
 
 def _measured(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
@@ -228,7 +255,10 @@ def _measured(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
             ),
             distribution_chart(audit.over_all.by_share_of_threshold, is_sample=False),
         ],
-        notes=["The mean may fall: new pairs begin with small probabilities. No pair's does."],
+        notes=[
+            "The mean may fall: new pairs begin with small probabilities. No pair's does.",
+            *lowered([audit.over_all.worst], releases[-1].policy),
+        ],
     )
 
 
@@ -269,7 +299,9 @@ def _mitigated(releases: Sequence[ReleaseRecord]) -> Section:
     )
 
 
-def _residual(audit: Audit) -> Section:
+def _residual(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
+    singled = SingledOut.over([each.summary for each in releases])
+    notes = [f"Added up over the releases: {words}" for words in singled_out_notes(singled)]
     return Section(
         "Residual risk",
         lead="The figures over all releases under assumptions that the promise does not make.",
@@ -288,5 +320,5 @@ def _residual(audit: Audit) -> Section:
                 ],
             )
         ],
-        notes=[PERSISTENT_VALUES, UNPROTECTED_VALUES],
+        notes=[*notes, PERSISTENT_VALUES, UNPROTECTED_VALUES],
     )

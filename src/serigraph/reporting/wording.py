@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from serigraph.charts import Bar, Line, column_chart, line_chart
 from serigraph.policy.sections import Publisher
+from serigraph.publishing.singled_out import SingledOut
 from serigraph.records import WorstPair
 from serigraph.reporting.page import Section, Table
 
@@ -54,6 +56,14 @@ def verdict(releases: int, worst: WorstPair | None) -> str:
     )
 
 
+def lowered(pairs: Iterable[WorstPair | None], policy: Mapping[str, Any]) -> list[str]:
+    """A note, if one of these has a threshold that suppression has lowered."""
+    own = policy["protected"]["thresholds"]
+    stated = {Fraction(each) for each in (policy["guarantee"]["threshold"], *own.values())}
+    is_lower = any(pair is not None and pair.threshold not in stated for pair in pairs)
+    return [LOWERED_THRESHOLDS] if is_lower else []
+
+
 def context_section(publisher: Publisher, adversary: str) -> Section:
     """Who publishes, for whom, and against whom the promise holds."""
     return Section(
@@ -87,6 +97,10 @@ PERSISTENT_VALUES = (
     "release (a chronic diagnosis), neither the probabilities here nor their sum is a bound: "
     "whoever knows that it persists compares the releases, and finds out holders for certain "
     "after a few of them."
+)
+LOWERED_THRESHOLDS = (
+    "Some thresholds are lower than in the policy: what missing holders tell was charged to "
+    "everybody, and this is what it left of them."
 )
 UNPROTECTED_VALUES = "Values that are not protected can be linked to a person with certainty."
 
@@ -154,6 +168,24 @@ def size_chart(sizes: Sequence[tuple[int, int]]) -> str:
     return column_chart(
         "Groups with a protected value, by size", bars, x="people in a group", y="groups"
     )
+
+
+def singled_out_facts(singled: SingledOut | None) -> list[tuple[str, str]]:
+    """How many people are alone, and how many rows unique; nothing where nobody counted."""
+    if singled is None:
+        return []
+    return [
+        ("People alone in their group", f"{singled.people_alone:,}"),
+        (
+            "Rows that are unique on the quasi-identifiers",
+            f"{singled.unique_rows:,} of {singled.rows:,} ({percent(float(singled.share))})",
+        ),
+    ]
+
+
+def singled_out_notes(singled: SingledOut | None) -> list[str]:
+    """The same in words, where it is not 0."""
+    return [f"{words}." for words in singled.words()] if singled is not None else []
 
 
 def files_table(files: Mapping[str, str]) -> Table:

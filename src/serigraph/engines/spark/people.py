@@ -26,6 +26,7 @@ from serigraph.tables.people import column_name
 from serigraph.tables.preparing import classes_named_as_values, notes_on, refusal_of
 from serigraph.tables.protection import Protection, choose, protection_of
 from serigraph.tables.rows import counted
+from serigraph.tables.unique_columns import columns_in_question, refuse_unique
 from serigraph.tables.value_list import ValueList, list_values
 
 if TYPE_CHECKING:
@@ -96,6 +97,21 @@ def everybody(
         differing_from_registry=facts["differing"],
         notes=notes_on(value_list),
     )
+
+
+def check_unique_columns_on_spark(everybody: Everybody, policy: Policy, where: str) -> None:
+    """What ``check_unique_columns`` checks, on the cluster."""
+    from pyspark.sql import functions as f
+
+    frame, people = everybody.frame.filter("present"), everybody.present
+    numbers = {domain.name: number for number, domain in enumerate(everybody.domains)}
+    distinct = {domain.name: domain.size for domain in everybody.domains}
+    unique = {}
+    for name in columns_in_question(policy, distinct, people):
+        held = frame.groupBy(column_name(numbers[name])).agg(f.count(f.lit(1)).alias("people"))
+        with cluster_errors("counting values"):
+            unique[name] = held.filter("people = 1").count()
+    refuse_unique(unique, people, policy, where)
 
 
 def _merged(

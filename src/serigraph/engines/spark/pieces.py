@@ -34,6 +34,9 @@ class Piece:
     linked_groups: int = 0  # with a protected value
     linked_size: int = 0  # people in them
     largest_size: int = 0
+    rows: int = 0  # with quasi-identifiers
+    unique_rows: int = 0
+    people_alone: int = 0  # in their groups
     largest: Fraction = Fraction(0)
     worst: WorstPair | None = None
     pairs: int = 0

@@ -78,6 +78,10 @@ class MadeOnSpark:
         return {
             "people": members,
             "present": self.counts.present,
+            "rows": sum(piece.rows for piece in self.pieces),
+            # Equal quasi-identifiers are in one partition.
+            "unique_rows": sum(piece.unique_rows for piece in self.pieces),
+            "people_alone": sum(piece.people_alone for piece in self.pieces),
             "groups": groups,
             "mean_size": members / groups if groups else 0.0,
             "groups_with_protected_value": linked,
