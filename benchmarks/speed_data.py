@@ -21,6 +21,7 @@ kind = "numeric"
 kind = "categorical"
 [quasi_identifiers.zip]
 kind = "numeric"
+unique_values = "publish"
 [quasi_identifiers.weight]
 kind = "numeric"
 [quasi_identifiers.day]

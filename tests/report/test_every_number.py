@@ -492,7 +492,7 @@ def test_the_page_of_a_release(made: Made, number: int) -> None:
             max(release.risks(known=1).values())
         ),
         "People alone in their group": f"{told['people_alone']:,}",
-        "Rows that are unique on the quasi-identifiers": unique_fact(told),
+        "Rows that are unique": unique_fact(told),
         "Budget": f"planned for {case.releases} links of a person and a value",
     }
     if case.has_registry:

@@ -177,7 +177,7 @@ def singled_out_facts(singled: SingledOut | None) -> list[tuple[str, str]]:
     return [
         ("People alone in their group", f"{singled.people_alone:,}"),
         (
-            "Rows that are unique on the quasi-identifiers",
+            "Rows that are unique",
             f"{singled.unique_rows:,} of {singled.rows:,} ({percent(float(singled.share))})",
         ),
     ]

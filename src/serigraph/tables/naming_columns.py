@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from serigraph.tables.column_guesses import ColumnGuess
+from serigraph.tables.unique_columns import FEWEST, is_mostly_unique
 from serigraph.tables.vocabulary import (
     CONTACT,
     DIGIT_CODE,
@@ -16,9 +17,7 @@ from serigraph.tables.vocabulary import (
 )
 
 FEW = 20  # up to so many people, cells that all differ say nothing
-MANY = 100  # from so many people on, cells that hardly ever repeat are no chance
-NEARLY_ALL = 0.8
-MOST = 0.5  # is enough for texts, which have no order that would make ranges of them
+NEARLY_ALL = 0.8  # of what has an order, and is published in ranges
 _ANSWERS = 3  # values of a column that asks whether somebody has an e-mail address
 _REPEATED = 5  # times on average, a description is one of a list
 _LONG = 40  # characters
@@ -57,9 +56,11 @@ def why_it_names_people(name: str, cells: pl.Series, guess: ColumnGuess) -> str:
 
 def _is_nearly_unique(name: str, known: pl.Series, guess: ColumnGuess) -> bool:
     people = len(known)
-    if people >= MANY:
-        is_text = guess.kind == "categorical" and not guess.is_digit_code
-        return float(known.is_unique().sum()) > (MOST if is_text else NEARLY_ALL) * people
+    if people >= FEWEST:
+        unique = int(known.is_unique().sum())
+        if guess.kind == "categorical" and not guess.is_digit_code:
+            return is_mostly_unique(unique, people)
+        return unique > NEARLY_ALL * people
     has_order = guess.kind == "date" or (
         guess.kind == "numeric" and bool(known.str.contains(r"[.,eE]").any())
     )
