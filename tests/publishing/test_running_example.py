@@ -74,6 +74,7 @@ def test_pairs_give_three_quarters(tmp_path: Path) -> None:
         "exposures": [],
         "survival": "1",
         "probability": "0",
+        "was_ever_shown": True,
     }
 
 

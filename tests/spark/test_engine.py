@@ -216,8 +216,8 @@ def test_the_report_of_several_pieces_is_that_of_the_ledger(
     spark: SparkSession, hospital: Clinic, tmp_path: Path
 ) -> None:
     """Tasks measure their people only; together they come to what the whole ledger says."""
-    protected = f'except = {list(COMMON)}\n[protected.thresholds]\n"{RARE[0]}" = "1/3"'
-    series = new_series(tmp_path / "series", policy_text(protected=protected))
+    protected = f'except = {list(COMMON)}\n[protected.thresholds]\n"{RARE[0]}" = "2/5"'
+    series = new_series(tmp_path / "series", policy_text(protected=protected, strategy='name = "constant"\nreleases = 10'))
     tables = []
     # Nobody of the first two tables is in the third one.
     seen: set[str] = set()
@@ -230,7 +230,7 @@ def test_the_report_of_several_pieces_is_that_of_the_ledger(
     found = recount.read_releases(
         exported(series, tmp_path / "exported"), tables, [None] * 3, columns=()
     )
-    own = {RARE[0]: Fraction(1, 3)}
+    own = {RARE[0]: Fraction(2, 5)}
     for number, record in enumerate(series.releases(), 1):
         upto = recount.Series(tuple(found[:number]), Fraction(1, 2), own)
         touched, whole = upto.touched(), upto.probabilities()
