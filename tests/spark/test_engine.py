@@ -217,7 +217,10 @@ def test_the_report_of_several_pieces_is_that_of_the_ledger(
 ) -> None:
     """Tasks measure their people only; together they come to what the whole ledger says."""
     protected = f'except = {list(COMMON)}\n[protected.thresholds]\n"{RARE[0]}" = "2/5"'
-    series = new_series(tmp_path / "series", policy_text(protected=protected, strategy='name = "constant"\nreleases = 10'))
+    series = new_series(
+        tmp_path / "series",
+        policy_text(protected=protected, strategy='name = "constant"\nreleases = 10'),
+    )
     tables = []
     # Nobody of the first two tables is in the third one.
     seen: set[str] = set()
