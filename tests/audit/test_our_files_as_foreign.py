@@ -279,8 +279,10 @@ def audit_files(published: Published) -> Audit:
 
 
 def exactly(figures: Figures) -> Figures:
-    """Figures to compare: the mean alone depends on the order in which floats are added."""
-    return replace(figures, mean=round(figures.mean, 12))
+    """Figures to compare: the mean depends on the order in which floats are added, and of equally
+    bad pairs any one may be named."""
+    worst = figures.worst and replace(figures.worst, value="")
+    return replace(figures, mean=round(figures.mean, 12), worst=worst)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

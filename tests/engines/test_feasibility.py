@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from engines.crowded import crowded
 from population.settings import unhurried
-from serigraph.engines.feasibility import Counts, missing_holders
-from serigraph.engines.suppression import excess_holders
+from serigraph.engines.feasibility import Counts, excess_holders, missing_holders
 
 
 @unhurried

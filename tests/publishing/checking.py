@@ -109,7 +109,7 @@ def check_series(
                 record.is_presence_known,
                 meaning.counted_as,
             )
-        oracle.check_holders(groups, held, meaning.counted_as, record.summary["suppressed_values"])
+        oracle.check_holders(groups, held, meaning.counted_as, record.summary["suppressed"])
     return export
 
 

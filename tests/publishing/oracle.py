@@ -248,24 +248,29 @@ def check_holders(
     groups: Mapping[int, Group],
     sets: Mapping[str, Collection[str]],
     counted_as: Callable[[str], Collection[str]],
-    suppressed: int,
+    suppressed: Mapping[str, int],
 ) -> None:
-    """That the counts are those of the raw table, but for what was suppressed.
+    """That the counts are those of the raw table, but for what was suppressed: of a value that is
+    shown, so many holders; a value that is not shown at all is not counted.
 
     Whoever is in the table is a member, unless it lost all its values and nobody near it is
     published; whoever has a record is in the table.
     """
     unseen = set(sets) - {person for group in groups.values() for person in group.members}
-    missing = sum(len(_names(sets[person], counted_as)) for person in unseen)
-    assert len(unseen) <= missing
+    missing: Counter[str] = Counter()
+    for person in unseen:
+        missing.update(_names(sets[person], counted_as))
+    assert len(unseen) <= missing.total()
+    shown: set[str] = set()
     for group in groups.values():
         assert all(person in sets for person, present in group.members.items() if present)
         raw: Counter[str] = Counter()
         for person in group.members:
             raw.update(_names(sets.get(person), counted_as))
         assert all(count <= raw[value] for value, count in group.values.items())
-        missing += raw.total() - sum(group.values.values())
-    assert (missing > 0) == (suppressed > 0)
+        missing.update(raw - Counter(group.values))
+        shown |= set(group.values)
+    assert {name: missing[name] for name in shown if missing[name]} == suppressed
 
 
 def _names(values: Any, counted_as: Callable[[str], Collection[str]]) -> set[str]:

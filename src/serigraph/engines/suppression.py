@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from serigraph.engines.feasibility import excess_holders
 from serigraph.engines.plan import Plan
 from serigraph.grouping import Demand
 from serigraph.population import Population, ProtectedValue
@@ -98,26 +98,6 @@ def charged(whole: Population, population: Population) -> Population:
             raise TellingGaps(population)
         protected.append(each)
     return replace(population, protected=tuple(protected))
-
-
-def excess_holders(
-    protected: Sequence[ProtectedValue],
-    holders: NDArray[np.int64],
-    base: NDArray[np.float64],
-    people: int,
-    clearance: Fraction,
-) -> dict[int, int]:
-    """The values that more people hold than any grouping of ``people`` bears, and how many of the
-    holders are left out; the first class alone, if there is one among them.
-
-    Giving up a class takes values and other classes along: ask again until nothing is left.
-    """
-    found = np.flatnonzero(holders * base > people * (1 + 1e-12)).tolist()
-    classes = [value for value in found if protected[value].stands_for]
-    return {
-        value: int(holders[value] - np.floor(people / base[value] * float(1 - clearance)))
-        for value in classes[:1] or found
-    }
 
 
 def _drawn(

@@ -575,14 +575,17 @@ def exchange(d, i, placed, number):
 def board_of(f, s, people, a, b, m, touched):
     """A board for m of the people of a cell, taken evenly: each column's order, sorted once.
 
-    Equal codes lie in random order. Values are on the board if it has everybody: so many are held,
+    Where groups interleave, equal codes lie in random order; regions do not part people with equal
+    codes, and nothing about them is left to chance. Values are on the board if it has everybody: so many are held,
     and ``s`` lists them.
     """
     columns = f.codes.shape[0]
     who = np.empty(m, dtype=np.uint32)
     for i in range(m):
         person = people[a + i if m == b - a else a + (i * (b - a)) // m]
-        other = (leading_half(f.key[person]) * (i + 1)) >> 32  # somebody before, or the same
+        other = np.int64(i)
+        if f.interleave:
+            other = (leading_half(f.key[person]) * (i + 1)) >> 32  # somebody before, or the same
         who[i] = who[other]
         who[other] = person
     at = np.empty((columns, m), dtype=np.float64)

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from serigraph.engines.feasibility import Counts, refusal
+from serigraph.engines.feasibility import Counts, excess_holders, refusal
 from serigraph.engines.plan import Plan
 from serigraph.engines.spark.failures import cluster_errors
 from serigraph.engines.spark.keeping import Kept
@@ -41,7 +41,7 @@ from serigraph.engines.spark.tasks import (
     heard,
 )
 from serigraph.engines.spark.versions import of_this_version
-from serigraph.engines.suppression import demand_of, excess_holders
+from serigraph.engines.suppression import demand_of
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.ledger import ReleaseRecord
 from serigraph.progress import Progress
