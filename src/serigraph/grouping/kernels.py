@@ -576,8 +576,8 @@ def board_of(f, s, people, a, b, m, touched):
     """A board for m of the people of a cell, taken evenly: each column's order, sorted once.
 
     Where groups interleave, equal codes lie in random order; regions do not part people with equal
-    codes, and nothing about them is left to chance. Values are on the board if it has everybody: so many are held,
-    and ``s`` lists them.
+    codes, and nothing about them is left to chance. Values are on the board if it has everybody: so
+    many are held, and ``s`` lists them.
     """
     columns = f.codes.shape[0]
     who = np.empty(m, dtype=np.uint32)
