@@ -1091,13 +1091,13 @@ def weigh_cuts(f, s, order, a, b, cuts, weight, touched, least, is_blind, need):
 
 
 @making
-def cut_large(f, s, order, box, a, b, size, least, is_crowded, is_blind, found_cut):
+def cut_large(f, s, order, box, a, b, size, least, is_crowded, asks_past, is_blind, found_cut):
     """Cut a cell that is too large for a board of all of its people, by a sample of them.
 
     A sample sees how people are spread and not how far the farthest lie, which makes for better
-    cuts. Both sides have ``least`` people, in groups of ``size``. Parts ``order`` and returns how
-    many are on the left, 0 if no cut was found; writes column and last code on the left to
-    ``found_cut``.
+    cuts. Both sides have ``least`` people, in groups of ``size``, and bear their values with every
+    member's past, if that ``asks_past``. Parts ``order`` and returns how many are on the left, 0 if
+    no cut was found; writes column and last code on the left to ``found_cut``.
     """
     start = np.int64(0)
     one = np.int64(1)
@@ -1137,6 +1137,12 @@ def cut_large(f, s, order, box, a, b, size, least, is_crowded, is_blind, found_c
                     is_valid = is_valid and has_counts(f, s, target, left, b - a)
             else:
                 is_valid = need[k] < np.inf
+            if is_valid and asks_past:
+                left = part(f, order, a, b, cuts[k, 0], cuts[k, 1], target)
+                clear(s, touched)
+                is_valid = box_state(f, s, target, start, left) != FAILED
+                is_valid = is_valid and box_state(f, s, target, left, b - a) != FAILED
+                weight, touched = tally(f, s, order, a, b)
             if not is_valid:
                 continue
             valid += 1
@@ -1286,8 +1292,20 @@ def cut_down(f, s, order, cells, simple, blind_size):
         if is_final:
             pass
         elif b - a > LARGE:
+            asks_past = thorough and state == VALID and not is_few and not is_blind
             middle = cut_large(
-                f, s, order, tree[row], a, b, size, least, is_crowded, is_blind, found_cut
+                f,
+                s,
+                order,
+                tree[row],
+                a,
+                b,
+                size,
+                least,
+                is_crowded,
+                asks_past,
+                is_blind,
+                found_cut,
             )
         else:
             if b > board_end or a < board_begin:
