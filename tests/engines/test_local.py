@@ -166,3 +166,30 @@ def test_progress_is_told_in_order() -> None:
     assert list(told) == ["ordering", "forming groups", "verifying", "recoding"]
     assert all(parts == sorted(parts) for parts in told.values())
     assert told["verifying"][-1] == 1.0
+
+
+def test_whether_the_past_is_looked_at_does_not_depend_on_who_holds() -> None:
+    """A plan for more releases than the last one spent: some pasts exceed it. With everybody as the
+    holder in turn, the same groups come out for all members of a group."""
+    draw = np.random.default_rng(3)
+    for _ in range(4):
+        cells = [tuple(draw.integers(0, width) for width in WIDTHS) for _ in range(48)]
+        spent = frozenset(draw.choice(48, 12, replace=False).tolist())
+        past = [[PastGroup(spent, 4, {"a": 1})]]
+        shared = []
+        for holder in range(48):
+            people = [
+                Person(at, True, frozenset("a" if i == holder else "d"))
+                for i, at in enumerate(cells)
+            ]
+            plan = replace(PLAN, strategy=ConstantRatio(6, replan=False), allows_suppression=False)
+            try:
+                proof = made(people, past, plan).proof
+            except Infeasible:
+                shared.append(frozenset())
+                continue
+            number = proof.group[holder]
+            shared.append(frozenset(np.flatnonzero(proof.group == number).tolist()))
+        for members in set(shared) - {frozenset()}:
+            possible = [holder for holder in range(48) if shared[holder] == members]
+            assert len(possible) == len(members)

@@ -71,7 +71,13 @@ def cells(problem: Case) -> NDArray[np.int64]:
 
 def worst_lift(seed: int, number: int, holders: int, method: Method, shapes: object) -> Fraction:
     """How much more probable a member can become than the counts of its group or cell say."""
-    places, releases, minimum_size = instance(seed, number)
+    return lift_over_worlds(*instance(seed, number), holders, method, shapes)
+
+
+def lift_over_worlds(
+    places: Places, releases: int, minimum_size: int, holders: int, method: Method, shapes: object
+) -> Fraction:
+    number = len(places)
     same: defaultdict[object, list[tuple[int, ...]]] = defaultdict(list)
     for holding in combinations(range(number), holders):
         problem = world(places, holding, releases, method, minimum_size)
@@ -100,6 +106,14 @@ def test_of_one_holder_nobody_is_struck_off(method: Method) -> None:
 def test_of_two_holders_nobody_is_struck_off(method: Method) -> None:
     instances = 24 if method == "top-down" else 12
     assert {worst_lift(seed, 30, 2, method, regions) for seed in range(instances)} == {1}
+
+
+def test_neighbourhoods_of_many_groups_tell_nothing_of_two_holders() -> None:
+    """Bottom-up, cells are cut blind first; people far away must not be merged by who holds."""
+    draw = np.random.default_rng(0)
+    places = [(int(at),) for at in draw.integers(0, 200, 129)] + [(900,), (950,), (999,)]
+    lift = lift_over_worlds(places, 2, 1, 2, "bottom-up", regions)
+    assert lift == 1
 
 
 @pytest.mark.parametrize("holders", [1, 2, 3])

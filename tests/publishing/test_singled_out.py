@@ -204,7 +204,11 @@ def test_exact_output_of_a_mostly_unique_column_is_refused(
 ) -> None:
     table = with_accounts(hospital.tables[0].head(people), unique)
     guarantee = f'threshold = "1/2"\nminimum_group_size = {size}'
-    options = {"guarantee": guarantee, "output": f'form = "{form}"'}
+    options = {
+        "guarantee": guarantee,
+        "output": f'form = "{form}"',
+        "strategy": 'name = "constant"\nreleases = 3',
+    }
     series = new_series(tmp_path / "clinic", policy_text(columns=NUMBERED, **options))
     if not is_refused:
         serigraph.publish(table, series, allow_suppression=True)

@@ -288,6 +288,21 @@ def test_values_of_a_class_are_counted_once(tmp_path: Path) -> None:
     assert release.figures["suppressed_values"] == 100 - kept
 
 
+def test_a_class_that_is_shown_tells_of_a_value_that_is_not(tmp_path: Path) -> None:
+    """What is missing of the class, and not of its other values, is what the value lost."""
+    protected = (
+        f'except = {list(COMMON)}\n[protected.classes]\n"blood" = ["hiv", "hepatitis"]\n'
+        '[protected.thresholds]\n"hepatitis" = "1/20"'
+    )
+    series = series_of(tmp_path / "clinic", protected=protected)
+    table = single({"hiv": 5, "hepatitis": 2}, 100)
+    (release,) = publish_all(series, [table], with_others(table, 200), allow_suppression=True)
+    assert release.figures["suppressed"] == {"blood": 2}
+    (record,) = series.releases()
+    risk = Fraction(2, 202)
+    assert record.protected["gap_survival"]["hepatitis"] == str(1 - risk)
+
+
 def test_where_a_budget_is_used_up_no_number_is_told(tmp_path: Path) -> None:
     series = series_of(tmp_path / "clinic", strategy='name = "constant"\nreleases = 1')
     table = single({"hiv": 300}, 400)

@@ -101,24 +101,19 @@ def formed(
 ) -> tuple[Grouping, NDArray[np.int32]]:
     """Groups, and the values in them that somebody cannot bear.
 
-    While the strategy asks the same of everybody, groups are formed without looking at the past,
-    which is faster; if that was too bold, because an earlier release followed another plan, they
-    are formed again. Where the past asks nothing of anybody, it is not looked at afterwards either.
+    Where the strategy asks the same of everybody and nobody's past asks for more, groups are formed
+    without looking at the past, which is faster. That is settled by the pasts alone: to form groups
+    a second time because the first ones failed would tell who holds a value.
     """
     weight = _weight(population, plan)
     keys = randomness.keys(population.size)
-    past, charged = [history], history
-    if plan.strategy.asks_the_same_of_everybody(history.releases):
-        none = History.none(population.size)
-        past = [none, history]
-        charged = none if demand.is_borne_by_all(population, history) else history
-    for known in past:
-        grouping = form_groups(population, known, demand, plan.method, weight, keys, box, progress)
-        if known is charged and not grouping.has_failed:
-            return grouping, np.empty(0, dtype=np.int32)
-        _, excess = excess_pairs(population, charged, demand, weight, grouping.group)
-        if not len(excess):
-            break
+    asks_the_same = plan.strategy.asks_the_same_of_everybody(history.releases)
+    if asks_the_same and demand.is_borne_by_all(population, history):
+        history = History.none(population.size)
+    grouping = form_groups(population, history, demand, plan.method, weight, keys, box, progress)
+    if not grouping.has_failed:
+        return grouping, np.empty(0, dtype=np.int32)
+    _, excess = excess_pairs(population, history, demand, weight, grouping.group)
     return grouping, np.unique(excess)
 
 

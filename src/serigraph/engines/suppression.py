@@ -92,12 +92,22 @@ def charged(whole: Population, population: Population) -> Population:
         )
         if risk > each.threshold:
             raise TellingGaps(population)
-        if is_visible or holders[number]:
+        if is_visible or holders[number] or _is_told_by_a_class(each, whole.protected, holders):
             each = replace(each, threshold=threshold_left(each.threshold, 1 - risk))
         if each.threshold <= 0:
             raise TellingGaps(population)
         protected.append(each)
     return replace(population, protected=tuple(protected))
+
+
+def _is_told_by_a_class(
+    value: ProtectedValue, protected: Sequence[ProtectedValue], holders: NDArray[np.int64]
+) -> bool:
+    """Whether a class that the release shows counts the missing holders of a value."""
+    return any(
+        value.name in other.stands_for and holders[number] > 0
+        for number, other in enumerate(protected)
+    )
 
 
 def _drawn(

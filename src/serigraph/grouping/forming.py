@@ -139,17 +139,17 @@ class _Cutting:
         return _leaves(kernels.cut_down(self.f, s, self.order, cells, self.simple, 0))
 
     def bottom_up(self, s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Cut cells without looking at values, and merge what they fell into until it is valid."""
+        """Cut cells without looking at values, merge what they fell into until it is valid, and cut
+        that with the values in sight."""
         return np.concatenate([self._merged(s, cell.reshape(1, -1)) for cell in cells])
 
     def _merged(self, s: Scratch, cell: NDArray[np.int64]) -> NDArray[np.int64]:
-        f, size = self.f, _least_size(self.f)
+        f, size = self.f, kernels.NEIGHBOURHOOD * _least_size(self.f)
         tree = kernels.cut_down(f, s, self.order, cell, self.simple, size)
         state = kernels.merge_siblings(f, s, self.order, tree)
         leaf = (tree[:, kernels.RIGHT] == 0) & (state == kernels.PLAIN)
         tree[:, kernels.STATE] = state
         kept = state >= 0
-        # What was merged may be cut again where a cut was not thought of before values were seen.
         return np.concatenate([tree[kept & leaf], self.top_down(s, tree[kept & ~leaf])])
 
 

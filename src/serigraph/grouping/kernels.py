@@ -39,7 +39,7 @@ FEW = 4  # holders in a cell: up to here, cuts do not depend on where they are
 SIMILAR = 1.25  # targets that differ by less are dealt together
 NEED_STEPS, LARGEST_NEED = 64.0, 4e9  # how finely targets are put in order
 GROUPS_TO_DEAL = 8  # in a cell at the least, where more than the values' shares matters
-NEIGHBOURHOOD = 32  # groups that are merged and cut anew, bottom-up
+NEIGHBOURHOOD = 32  # groups in a cell that is cut blind, bottom-up, and then with values in sight
 TOGETHER = 8  # people whose past is looked for at the same time
 FALLING = 1024  # people that look for their district at the same time
 ARRANGED = 1 << 16  # people that are put in order at the same time
@@ -466,56 +466,73 @@ def sort_by_needs(f, s, people, a, b, touched):
     return ordered
 
 
+@inner
+def stratum_room(s, touched, people, size, length):
+    """How many people a stratum needs that has at least ``length`` of the cell's ``people``, so
+    that groups of ``size`` have room for its holders: for all that the cell has, or for many more
+    than fall to it by chance."""
+    length = max(length, size)
+    while length < people:
+        asked = 0.0
+        for t in range(touched):
+            holders = s.holders[s.touched[t]]
+            mean = holders * length / people
+            asked = max(asked, min(float(holders), mean + 3.0 * np.sqrt(mean)))
+        if length // size >= asked:
+            break
+        length += size
+    return length
+
+
 @making
 def deal_strata(f, s, people, a, b, touched, slot):
     """Deal a cell of people with a past: those who need large groups apart from those who do not.
 
-    Strata are made of the people's pasts and of the cell's counts. In each, everybody bears every
-    value of the cell in every group, so that who holds one plays no part in who sits where. A
-    stratum of a cell with few holders has room for all of them. Returns the number of groups, or 0.
+    Strata are made of the people's pasts and of the cell's counts, and nothing else. In each,
+    everybody bears every value of the cell in every group, so that who holds one plays no part in
+    who sits where. If chance has put too many holders into a stratum, the cell is dealt as one.
+    Returns the number of groups, or 0.
     """
     target = sort_by_needs(f, s, people, a, b, touched)
-    is_few = holders_in(s, touched) <= FEW
-    most = np.int64(0)
+    ends = np.empty(b - a + 1, dtype=np.int64)
+    strata, end = 0, b
+    while end > a and target[end - 1 - a] <= b - a:
+        size = max(f.minimum_size, np.int64(np.ceil(target[end - 1 - a] * (1.0 - SLACK))))
+        similar = np.int64(0)
+        while end - similar > a and target[end - similar - 1 - a] * SIMILAR > size:
+            similar += 1
+        begin = end - stratum_room(s, touched, b - a, size, similar)
+        if begin > a:  # what is left must be able to stand by itself
+            below = max(f.minimum_size, np.int64(np.ceil(target[begin - 1 - a])))
+            if begin - a < stratum_room(s, touched, b - a, below, below):
+                begin = a
+        ends[strata] = end
+        strata += 1
+        end = max(begin, a)
+    if end > a:
+        return np.int64(0)
+    ends[strata] = a
+    values, holders = np.empty(touched, dtype=np.uint32), np.empty(touched, dtype=np.int64)
     for t in range(touched):
-        most = max(most, s.holders[s.touched[t]])
-    values = np.empty(touched, dtype=np.uint32)
-    holders = np.empty(touched, dtype=np.int64)
-    for t in range(touched):
-        values[t] = s.touched[t]
-        holders[t] = s.holders[s.touched[t]]
+        values[t], holders[t] = s.touched[t], s.holders[s.touched[t]]
     clear(s, touched)
-    groups, end = np.int64(0), b
-    while end > a:
-        found = np.int64(0)
-        if target[end - 1 - a] <= end - a:
+    groups = np.int64(0)
+    while groups == 0 and strata > 0:
+        for k in range(strata):
+            begin, end = ends[k + 1], ends[k]
             size = max(f.minimum_size, np.int64(np.ceil(target[end - 1 - a] * (1.0 - SLACK))))
-            begin = end - size * (most if is_few else 1)
-            while begin > a and target[begin - 1 - a] * SIMILAR > size:
-                begin -= 1
-            while found == 0:
-                # What is left below must be able to stand by itself.
-                if begin > a:
-                    below = max(f.minimum_size, np.int64(np.ceil(target[begin - 1 - a])))
-                    if begin - a < below * (most if is_few else 2):
-                        begin = a
-                begin = max(begin, a)
-                present, now = tally(f, s, people, begin, end)
-                need = np.full(len(f.base), target[end - 1 - a])
-                found = deal(f, s, people, begin, end, present, now, size, need, groups, slot)
-                clear(s, now)
-                if found == 0:
-                    if begin == a:
-                        break
-                    begin -= size
-        if found == 0:
-            groups = np.int64(0)
-            break
-        groups += found
-        end = begin
+            present, now = tally(f, s, people, begin, end)
+            need = np.full(len(f.base), target[end - 1 - a])
+            found = deal(f, s, people, begin, end, present, now, size, need, groups, slot)
+            clear(s, now)
+            groups += found
+            if found == 0:
+                groups = np.int64(0)
+                break
+        ends[1] = a
+        strata = 1 if groups == 0 and strata > 1 else 0
     for t in range(touched):
-        s.touched[t] = values[t]
-        s.holders[values[t]] = holders[t]
+        s.touched[t], s.holders[values[t]] = values[t], holders[t]
     return groups
 
 
@@ -575,19 +592,14 @@ def exchange(d, i, placed, number):
 def board_of(f, s, people, a, b, m, touched):
     """A board for m of the people of a cell, taken evenly: each column's order, sorted once.
 
-    Where groups interleave, equal codes lie in random order; regions do not part people with equal
-    codes, and nothing about them is left to chance. Values are on the board if it has everybody: so
-    many are held, and ``s`` lists them.
+    Nothing about cells is left to chance: equal codes lie in the order of the people. Values are on
+    the board if it has everybody: so many are held, and ``s`` lists them.
     """
     columns = f.codes.shape[0]
     who = np.empty(m, dtype=np.uint32)
     for i in range(m):
         person = people[a + i if m == b - a else a + (i * (b - a)) // m]
-        other = np.int64(i)
-        if f.interleave:
-            other = (leading_half(f.key[person]) * (i + 1)) >> 32  # somebody before, or the same
-        who[i] = who[other]
-        who[other] = person
+        who[i] = person
     at = np.empty((columns, m), dtype=np.float64)
     ranked = np.empty((columns, m), dtype=np.uint32)
     code = np.empty(m, dtype=np.uint32)
@@ -632,12 +644,6 @@ def board_of(f, s, people, a, b, m, touched):
         np.empty((columns * m, 3), dtype=np.int64),
         np.empty(columns * m, dtype=np.float64),
     )
-
-
-@inner
-def leading_half(key):
-    """The leading digits of a key; dealing uses others."""
-    return np.int64(np.uint64(key) >> np.uint64(32))
 
 
 @inner
@@ -1021,7 +1027,7 @@ def part(f, order, a, b, column, code, target):
 def round_down(f, people, left, column, size):
     """Move the last of the left side over to the right until it is a whole number of groups.
 
-    Interleaved groups may part people with equal codes; who of them goes is left to chance.
+    Interleaved groups may part people with equal codes.
     """
     whole = left - left % size
     if left == whole:
@@ -1048,8 +1054,8 @@ def round_down(f, people, left, column, size):
 
 @inner
 def rank_of(f, person, column):
-    """The code of a person, and at random among equal ones."""
-    return (np.int64(f.codes[column, person]) << 32) | leading_half(f.key[person])
+    """The code of a person, and among equal ones the person's own number."""
+    return (np.int64(f.codes[column, person]) << 32) | np.int64(person)
 
 
 @inner
@@ -1397,38 +1403,21 @@ def check_counts(f, s, order, cells, begin, end, fits):
 
 @kernel
 def merge_siblings(f, s, order, tree):
-    """Merge cells bottom-up along a tree until they are valid; states of the rows that remain.
+    """Merge cells bottom-up along a tree until each is valid; states of the rows that remain.
 
-    A row that is part of a merged one, or that has been cut further, gets -1. Valid neighbours are
-    merged as well until they are a neighbourhood, which is then cut anew with the values in sight.
+    A row that is part of a merged one, or that has been cut further, gets -1.
     """
     rows = len(tree)
     state = np.full(rows, -1, dtype=np.int64)
     resolved = np.zeros(rows, dtype=np.bool_)
     end = np.empty(rows, dtype=np.int64)
     for row in range(rows - 1, -1, -1):
-        a, b, right = tree[row, BEGIN], tree[row, END], tree[row, RIGHT]
-        may_part = False
-        if right == 0:
-            end[row] = row + 1
-        else:
-            end[row] = end[right]
-            if resolved[row + 1] and resolved[right]:
-                _, touched = tally(f, s, order, a, b)
-                least = group_size(f, s, touched)
-                clear(s, touched)
-                middle = tree[right, BEGIN]
-                may_part = (
-                    people_in(f, order, a, middle) >= least
-                    and people_in(f, order, middle, b) >= least
-                )
-                if touched == 0 or (may_part and b - a >= NEIGHBOURHOOD * least):
-                    resolved[row] = True
-                    continue
-        now = box_state(f, s, order, a, b)
-        if now == FAILED and may_part:
+        right = tree[row, RIGHT]
+        end[row] = row + 1 if right == 0 else end[right]
+        if right > 0 and resolved[row + 1] and resolved[right]:
             resolved[row] = True
             continue
+        now = box_state(f, s, order, tree[row, BEGIN], tree[row, END])
         if now != FAILED or row == 0:
             for below in range(row, end[row]):
                 state[below] = -1

@@ -45,6 +45,12 @@ def _find_gaps(whole: Population, population: Population, where: str) -> tuple[G
         raise ImpossibleState("a release shows what is not in its table", where=where)
     without_record = whole.size - len(recorded)
     are_others_absent = len(known) < whole.size
+    told = {
+        name
+        for value, now in zip(population.protected, shown, strict=True)
+        if now
+        for name in (value.name, *value.stands_for)
+    }
     gaps = []
     for before, now, was, is_left in zip(
         holders, shown, whole.protected, population.protected, strict=True
@@ -61,7 +67,7 @@ def _find_gaps(whole: Population, population: Population, where: str) -> tuple[G
                 where=where,
                 remedy="publish without suppression",
             )
-        if are_others_absent and not now:
+        if are_others_absent and was.name not in told:
             risk = Fraction(0)
         if (1 - is_left.threshold) * (1 - risk) != 1 - was.threshold:
             raise GuaranteeExceeded(
