@@ -592,14 +592,16 @@ def exchange(d, i, placed, number):
 def board_of(f, s, people, a, b, m, touched):
     """A board for m of the people of a cell, taken evenly: each column's order, sorted once.
 
-    Nothing about cells is left to chance: equal codes lie in the order of the people. Values are on
-    the board if it has everybody: so many are held, and ``s`` lists them.
+    Equal codes lie in an order without a pattern. Values are on the board if it has everybody: so
+    many are held, and ``s`` lists them.
     """
     columns = f.codes.shape[0]
     who = np.empty(m, dtype=np.uint32)
     for i in range(m):
         person = people[a + i if m == b - a else a + (i * (b - a)) // m]
-        who[i] = person
+        other = (scattered(person) * (i + 1)) >> 32  # somebody before, or the same
+        who[i] = who[other]
+        who[other] = person
     at = np.empty((columns, m), dtype=np.float64)
     ranked = np.empty((columns, m), dtype=np.uint32)
     code = np.empty(m, dtype=np.uint32)
@@ -644,6 +646,13 @@ def board_of(f, s, people, a, b, m, touched):
         np.empty((columns * m, 3), dtype=np.int64),
         np.empty(columns * m, dtype=np.float64),
     )
+
+
+@inner
+def scattered(person):
+    """A number of 32 bits without a pattern, always the same for a person: cells are mixed well,
+    and yet the same for the same table, whatever is drawn."""
+    return np.int64((np.uint64(person) + np.uint64(1)) * SCATTERING >> np.uint64(32))
 
 
 @inner
@@ -1054,8 +1063,8 @@ def round_down(f, people, left, column, size):
 
 @inner
 def rank_of(f, person, column):
-    """The code of a person, and among equal ones the person's own number."""
-    return (np.int64(f.codes[column, person]) << 32) | np.int64(person)
+    """The code of a person, and among equal ones a number without a pattern."""
+    return (np.int64(f.codes[column, person]) << 32) | scattered(person)
 
 
 @inner
