@@ -17,11 +17,11 @@ import pytest
 from numpy.typing import NDArray
 
 from grouping.cases import Case, case, number_line
-from grouping.naive import Person
+from grouping.naive import PastGroup, Person
 from serigraph.grouping import Method, forming
 from serigraph.grouping.districts import districts
 from serigraph.grouping.problem import facts
-from serigraph.privacy import ConstantRatio
+from serigraph.privacy import ConstantRatio, Geometric
 
 Places = list[tuple[int, ...]]
 
@@ -142,6 +142,43 @@ def test_large_cells_are_cut_alike_wherever_the_holder_is(method: Method) -> Non
         for other in members.tolist():
             again = regions(world(places, (other,), 5, method, 1))
             assert np.flatnonzero(again == again[other]).tolist() == members.tolist()
+
+
+@pytest.mark.parametrize("method", ["top-down", "bottom-up"])
+@pytest.mark.parametrize("interleave", [True, False])
+def test_somebody_who_needs_a_large_group_does_not_tell_where_the_holder_is(
+    interleave: bool, method: Method
+) -> None:
+    """One person in a corner has spent nearly everything. Groups must not grow around that person
+    only because the holder is near."""
+    draw = np.random.default_rng(4)
+    places = [(int(x), int(y)) for x, y in draw.integers(0, 30, (120, 2))]
+    past = (PastGroup(3, {0: 1}), PastGroup(5, {0: 1}), PastGroup(24, {0: 1}))
+    needy = min(range(len(places)), key=lambda person: sum(places[person]))
+    shared = []
+    for holder in range(len(places)):
+        people = [
+            Person(at, frozenset({0} if i == holder else ()), past if i == needy else ())
+            for i, at in enumerate(places)
+        ]
+        problem = case(
+            people,
+            [number_line(30)] * 2,
+            [Geometric(Fraction(3, 2))],
+            [Fraction(1, 2)],
+            method=method,
+            interleave=interleave,
+            seed=holder,
+        )
+        group = problem.groups().group
+        shared.append(frozenset(np.flatnonzero(group == group[holder]).tolist()))
+    met = [members for members in shared if needy in members]
+    assert met
+    # Where the needy person sits with the holder, as many worlds do so as the group has members.
+    if interleave:
+        assert len(met) >= min(len(members) for members in met)
+    else:
+        assert {shared.count(members) for members in met} == {len(met[0])}
 
 
 def test_a_choice_between_two_results_would_be_found_out() -> None:

@@ -115,7 +115,9 @@ def _boxed(drawn: Districts, method: Method, simple: bool, report: Report) -> _F
     """Groups that are boxes: each cell is one group."""
     f, order = drawn.facts, drawn.order
     cutting = _Cutting(f, order, simple)
-    cut = cutting.top_down if method == "top-down" else cutting.bottom_up
+    # With pasts, what is merged bottom-up would depend on where holders and needy people meet.
+    blind_first = method == "bottom-up" and f.past.shape[1] == 0
+    cut = cutting.bottom_up if blind_first else cutting.top_down
     cells = in_threads(drawn.cells, len(f.base), cut, report)
     cells[:, kernels.GROUPS] = cells[:, kernels.STATE] != kernels.PLAIN
     has_failed = bool((cells[:, kernels.STATE] == kernels.FAILED).any())

@@ -270,6 +270,29 @@ def find_needs(f, s, people, a, b, touched, n):
     return is_met
 
 
+@making
+def find_bearable_needs(f, s, people, a, b, touched):
+    """Write the largest target of each value among the people of a cell, but for those for whom not
+    even the whole cell would do as a group. Returns whether there is a past at all."""
+    for t in range(touched):
+        s.need[s.touched[t]] = f.base[s.touched[t]]
+    if f.past.shape[1] == 0 or touched == 0:
+        return False
+    spans = spans_of(f)
+    for i in range(a, b):
+        k = (i - a) % TOGETHER
+        if k == 0:
+            find_past(f, people, i, min(i + TOGETHER, b), spans)
+        walk_past(f, s, touched, spans, k)
+        for t in range(touched):
+            value = s.touched[t]
+            if s.survival[value] < 1.0:
+                target = next_target(f.rules, f.rule[value], s.links[value], s.survival[value])
+                if target <= b - a:
+                    s.need[value] = max(s.need[value], target)
+    return True
+
+
 @inner
 def has_counts(f, s, people, a, b):
     """Whether the values' shares alone, without history, allow the cell; cheap and necessary."""
@@ -305,11 +328,12 @@ def group_size(f, s, touched):
 
 
 @inner
-def holders_in(s, touched):
-    """How many holders a cell has, of all its values together."""
+def holders_in(f, people, a, b):
+    """How many people of a cell hold something that is protected."""
     holders = 0
-    for t in range(touched):
-        holders += s.holders[s.touched[t]]
+    for i in range(a, b):
+        begin, end = held_by(f, people[i])
+        holders += begin < end
     return holders
 
 
@@ -321,9 +345,11 @@ def room_for_all(f, s, touched, size, knows_needs):
     room = np.int64(size)
     for t in range(touched):
         value = s.touched[t]
-        if f.interleave:
+        if f.interleave and not knows_needs:
             cap = int(size * (1.0 + SLACK) / f.base[value])
             room = max(room, (s.holders[value] + cap - 1) // cap * size)
+        elif f.interleave:
+            room = max(room, s.holders[value] * np.int64(np.ceil(s.need[value] * (1.0 - SLACK))))
         else:
             need = s.need[value] if knows_needs else f.base[value]
             needed = np.ceil(min(s.holders[value] * need, 1e15) * (1.0 - SLACK))
@@ -490,13 +516,20 @@ def deal_strata(f, s, people, a, b, touched, slot):
 
     Strata are made of the people's pasts and of the cell's counts, and nothing else. In each,
     everybody bears every value of the cell in every group, so that who holds one plays no part in
-    who sits where. If chance has put too many holders into a stratum, the cell is dealt as one.
-    Returns the number of groups, or 0.
+    who sits where. If chance has put too many holders into a stratum, the cell is dealt as one, in
+    groups as large as it takes. People for whom not even the whole cell would do as a group are
+    apart from all values. Returns the number of groups, or 0.
     """
     target = sort_by_needs(f, s, people, a, b, touched)
     ends = np.empty(b - a + 1, dtype=np.int64)
-    strata, end = 0, b
-    while end > a and target[end - 1 - a] <= b - a:
+    last = b
+    while last > a and target[last - 1 - a] > b - a:
+        last -= 1
+    apart = b - last
+    if (0 < apart < f.minimum_size) or holders_in(f, people, last, b) > 0:
+        return np.int64(0)
+    strata, end = 0, last
+    while end > a:
         size = max(f.minimum_size, np.int64(np.ceil(target[end - 1 - a] * (1.0 - SLACK))))
         similar = np.int64(0)
         while end - similar > a and target[end - similar - 1 - a] * SIMILAR > size:
@@ -509,8 +542,6 @@ def deal_strata(f, s, people, a, b, touched, slot):
         ends[strata] = end
         strata += 1
         end = max(begin, a)
-    if end > a:
-        return np.int64(0)
     ends[strata] = a
     values, holders = np.empty(touched, dtype=np.uint32), np.empty(touched, dtype=np.int64)
     for t in range(touched):
@@ -523,7 +554,12 @@ def deal_strata(f, s, people, a, b, touched, slot):
             size = max(f.minimum_size, np.int64(np.ceil(target[end - 1 - a] * (1.0 - SLACK))))
             present, now = tally(f, s, people, begin, end)
             need = np.full(len(f.base), target[end - 1 - a])
-            found = deal(f, s, people, begin, end, present, now, size, need, groups, slot)
+            found = np.int64(0)
+            while found == 0 and size <= end - begin:
+                found = np.int64(
+                    deal(f, s, people, begin, end, present, now, size, need, groups, slot)
+                )
+                size = max(size + 1, size + size // 5) if strata == 1 else end - begin + 1
             clear(s, now)
             groups += found
             if found == 0:
@@ -533,6 +569,10 @@ def deal_strata(f, s, people, a, b, touched, slot):
         strata = 1 if groups == 0 and strata > 1 else 0
     for t in range(touched):
         s.touched[t], s.holders[values[t]] = values[t], holders[t]
+    if apart > 0 and (groups > 0 or last == a):
+        for i in range(last, b):
+            slot[i] = groups
+        groups += 1
     return groups
 
 
@@ -1288,7 +1328,7 @@ def cut_down(f, s, order, cells, simple, blind_size):
         if not is_blind:
             n, touched = tally(f, s, order, a, b)
             size = group_size(f, s, touched)
-            is_few = holders_in(s, touched) <= FEW
+            is_few = holders_in(f, order, a, b) <= FEW
             is_crowded = not f.interleave and size_needed(f, s, touched) > CROWDED * (b - a)
             is_crowded = is_crowded and not is_few
             if touched == 0 and f.minimum_size <= 1:
@@ -1296,7 +1336,10 @@ def cut_down(f, s, order, cells, simple, blind_size):
             elif thorough:
                 is_valid = n >= f.minimum_size and find_needs(f, s, order, a, b, touched, n)
                 state = VALID if is_valid else FAILED
-            least = room_for_all(f, s, touched, size, thorough) if is_few else size
+            has_needs = thorough
+            if is_few and f.interleave and not simple and b - a <= THOROUGH:
+                has_needs = find_bearable_needs(f, s, order, a, b, touched)
+            least = room_for_all(f, s, touched, size, has_needs) if is_few else size
             clear(s, touched)
         if not f.interleave and not is_blind:
             shrink(f, order, tree, row)
