@@ -33,7 +33,7 @@ PACKAGE = Path(compiling.__file__).parents[1]
 KERNELS: list[Any] = [
     grouping.find_leaves,
     grouping.arrange,
-    grouping.check_counts,
+    grouping.check_cells,
     grouping.cut_down,
     grouping.deal_cells,
     grouping.number_alike,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from grouping.naive import PastGroup, Person
-from serigraph.grouping import Demand, Grouping, Method, excess_pairs, form_groups
+from serigraph.grouping import Demand, Grouping, Method, form_groups, unbearable_values
 from serigraph.population import Domain, History, Population, ProtectedValue, Taxonomy
 from serigraph.privacy import ConstantRatio, Geometric, OptimalSchedule, Strategy
 
@@ -47,9 +47,10 @@ class Case:
             self.population, self.history, self.demand, self.method, self.weight, self.key
         )
 
-    def excess(self, group: NDArray[np.int64]) -> set[tuple[int, int]]:
-        person, value = excess_pairs(self.population, self.history, self.demand, self.weight, group)
-        return set(zip(person.tolist(), value.tolist(), strict=True))
+    def unbearable(self) -> set[int]:
+        """The values that somebody's past does not let everybody share as one group."""
+        found = unbearable_values(self.population, self.history, self.demand, self.weight)
+        return set(found.tolist())
 
 
 def number_line(size: int, *, has_missing: bool = False) -> Domain:

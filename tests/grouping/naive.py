@@ -91,28 +91,6 @@ def unbearable_values(
     }
 
 
-def pairs_to_give_up(
-    people: Sequence[Person],
-    group: Sequence[int],
-    strategies: Sequence[Strategy],
-    thresholds: Sequence[Fraction],
-) -> set[tuple[int, int]]:
-    """Everybody that holds a value that some member of its group cannot bear, with the value."""
-    unbearable = {
-        number: unbearable_values(
-            [person for person, its in zip(people, group, strict=True) if its == number],
-            strategies,
-            thresholds,
-        )
-        for number in set(group)
-    }
-    return {
-        (place, value)
-        for place, person in enumerate(people)
-        for value in person.held & unbearable[group[place]]
-    }
-
-
 Box = tuple[tuple[int, int], ...]  # the first and the last code in each column
 
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 from hypothesis import event, given, settings
 
 from grouping.cases import Case, cases
-from grouping.naive import is_inside, is_run_of_siblings, overlapping_boxes, pairs_to_give_up
+from grouping.naive import (
+    Person,
+    is_bearable,
+    is_inside,
+    is_run_of_siblings,
+    links_and_survival,
+    overlapping_boxes,
+    unbearable_values,
+)
 
 # A shared machine makes single examples slow for reasons that no property is about.
 unhurried = settings(deadline=None, max_examples=200)
@@ -14,21 +24,35 @@ unhurried = settings(deadline=None, max_examples=200)
 
 @unhurried
 @given(cases())
-def test_whatever_is_not_named_in_excess_is_bearable(case: Case) -> None:
-    """And whatever is named is not: the two agree on every pair of a person and a value."""
-    group = case.groups().group
-    naive = pairs_to_give_up(case.people, group.tolist(), case.strategies, case.thresholds)
-    event(f"groups are {'in excess' if naive else 'valid'}")
-    assert case.excess(group) == naive
+def test_what_everybody_could_not_bear_as_one_group_is_found(case: Case) -> None:
+    """Only of people who met a value before: what the others ask follows from counts alone."""
+    size = int(case.weight.sum())
+    holders = Counter(value for person in case.people for value in person.held)
+    naive = set()
+    for value, count in holders.items():
+        for person in case.people:
+            links, survival = links_and_survival(person, value)
+            asked = case.strategies[value], case.thresholds[value], links, survival, size, count
+            if links and not is_bearable(*asked):
+                naive.add(value)
+    event("unbearable" if naive else "bearable")
+    assert case.unbearable() == naive
 
 
 @unhurried
 @given(cases())
-def test_excess_of_any_grouping_is_found(case: Case) -> None:
-    """Also of groups that the kernels would never have formed."""
-    group = np.arange(len(case.people), dtype=np.int64) % 3
-    naive = pairs_to_give_up(case.people, group.tolist(), case.strategies, case.thresholds)
-    assert case.excess(group) == naive
+def test_groups_bear_what_everybody_could_bear_as_one_group(case: Case) -> None:
+    """Then every group is valid, and otherwise nothing is promised: the release is not made."""
+    whole = unbearable_values(case.people, case.strategies, case.thresholds)
+    event("not made" if whole else "made")
+    if whole or case.weight.sum() < case.demand.minimum_size:
+        return
+    assert case.unbearable() == set()
+    members: dict[int, list[Person]] = {}
+    for person, group in zip(case.people, case.groups().group.tolist(), strict=True):
+        members.setdefault(group, []).append(person)
+    for group in members.values():
+        assert unbearable_values(group, case.strategies, case.thresholds) == set()
 
 
 @unhurried

@@ -9,6 +9,7 @@ is left to chance: no member may be more probable than n_s/n.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations
 
@@ -24,6 +25,8 @@ from serigraph.grouping.problem import facts
 from serigraph.privacy import ConstantRatio, Geometric
 
 Places = list[tuple[int, ...]]
+Shapes = Callable[[Case], NDArray[np.int64]]
+ShapeOf = Callable[[tuple[int, ...]], NDArray[np.int64]]
 
 
 def instance(seed: int, number: int) -> tuple[Places, int, int]:
@@ -62,28 +65,36 @@ def cells(problem: Case) -> NDArray[np.int64]:
     demand = forming.Demand(problem.demand.rules, problem.demand.minimum_size, interleave=True)
     f = facts(population, problem.history, demand, problem.weight, problem.key)
     whole = forming.whole_cell(population.size, forming.whole_box(population.domains))
-    formed = forming._interleaved(districts(f, whole, True), True, lambda _done, _total: None)
+    simple = problem.history.releases == 0
+    formed = forming._interleaved(districts(f, whole, simple), simple, lambda _done, _total: None)
     cell = np.empty(population.size, dtype=np.int64)
     for number, (begin, end) in enumerate(formed.cells[:, :2].tolist()):
         cell[formed.order[begin:end]] = number
     return cell
 
 
-def worst_lift(seed: int, number: int, holders: int, method: Method, shapes: object) -> Fraction:
+def worst_lift(seed: int, number: int, holders: int, method: Method, shapes: Shapes) -> Fraction:
     """How much more probable a member can become than the counts of its group or cell say."""
     return lift_over_worlds(*instance(seed, number), holders, method, shapes)
 
 
 def lift_over_worlds(
-    places: Places, releases: int, minimum_size: int, holders: int, method: Method, shapes: object
+    places: Places, releases: int, minimum_size: int, holders: int, method: Method, shapes: Shapes
 ) -> Fraction:
-    number = len(places)
+    """The same, of a table where people have no past."""
+
+    def shape_of(holding: tuple[int, ...]) -> NDArray[np.int64]:
+        return shapes(world(places, holding, releases, method, minimum_size))
+
+    return largest_lift(len(places), holders, shape_of)
+
+
+def largest_lift(number: int, holders: int, shape_of: ShapeOf) -> Fraction:
+    """The attack: run the method in every world with so many holders among so many people."""
     same: defaultdict[object, list[tuple[int, ...]]] = defaultdict(list)
     for holding in combinations(range(number), holders):
-        problem = world(places, holding, releases, method, minimum_size)
         first: dict[int, int] = {}
-        shape = shapes(problem).tolist()  # type: ignore[operator]
-        shape = tuple(first.setdefault(group, len(first)) for group in shape)
+        shape = tuple(first.setdefault(group, len(first)) for group in shape_of(holding).tolist())
         counts = Counter(shape[person] for person in holding)
         same[shape, tuple(sorted(counts.items()))].append(holding)
     worst = Fraction(0)
@@ -179,6 +190,93 @@ def test_somebody_who_needs_a_large_group_does_not_tell_where_the_holder_is(
         assert len(met) >= min(len(members) for members in met)
     else:
         assert {shared.count(members) for members in met} == {len(met[0])}
+
+
+PASTS = [
+    (PastGroup(size, {0: count}),)
+    for size, count in [(4, 1), (5, 1), (6, 1), (8, 1), (16, 1), (7, 3), (2, 1)]
+]
+
+
+def world_with_pasts(
+    seed: int, number: int, holding: tuple[int, ...], interleave: bool, method: Method
+) -> Case:
+    """Some of the people were in groups with the value before; a few have next to nothing left."""
+    draw = np.random.default_rng(seed)
+    places, _, minimum_size = instance(seed, number)
+    spent = draw.choice([0.05, 0.3, 1.0])
+    pasts = draw.integers(0, len(PASTS) if seed % 3 else len(PASTS) - 2, number)
+    people = [
+        Person(
+            at,
+            frozenset({0} if i in holding else ()),
+            PASTS[pasts[i]] if has_past else (),
+        )
+        for i, (at, has_past) in enumerate(zip(places, draw.random(number) < spent, strict=True))
+    ]
+    strategies = [Geometric(Fraction(2)), Geometric(Fraction(3, 2)), ConstantRatio(2)]
+    return case(
+        people,
+        [number_line(number)] * len(places[0]),
+        [strategies[seed % 3]],
+        [Fraction(1, 2)],
+        method=method,
+        minimum_size=minimum_size,
+        interleave=interleave,
+    )
+
+
+@pytest.mark.parametrize("method", ["top-down", "bottom-up"])
+@pytest.mark.parametrize("interleave", [True, False])
+@pytest.mark.parametrize(("holders", "number", "instances"), [(1, 40, 30), (2, 18, 9)])
+def test_pasts_tell_nothing_of_a_few_holders(
+    holders: int, number: int, instances: int, interleave: bool, method: Method
+) -> None:
+    """Also where budgets are nearly used up; where they are, nothing is published in any world."""
+    lifts: Counter[Fraction | str] = Counter()
+    for seed in range(instances):
+
+        def problem(holding: tuple[int, ...], seed: int = seed) -> Case:
+            return world_with_pasts(seed, number, holding, interleave, method)
+
+        worlds = combinations(range(number), holders)
+        refused = {bool(problem(holding).unbearable()) for holding in worlds}
+        assert len(refused) == 1
+        if True in refused:
+            lifts["refused"] += 1
+            continue
+        shapes = cells if interleave else regions
+        lifts[largest_lift(number, holders, lambda holding: shapes(problem(holding)))] += 1
+    assert lifts[Fraction(1)] >= instances / 3
+    assert set(lifts) == {Fraction(1), "refused"}
+
+
+@pytest.mark.parametrize("interleave", [True, False])
+def test_borders_of_districts_do_not_depend_on_where_the_holder_is(interleave: bool) -> None:
+    """Many people are cut into districts first; somebody who needs more people than a district has
+    must not be merged with others only because the holder is near."""
+    draw = np.random.default_rng(3)
+    places = [(int(x), int(y)) for x, y in draw.integers(0, 1000, (20_000, 2))]
+    needy = min(range(len(places)), key=lambda person: sum(places[person]))
+    past = (PastGroup(20_001, {0: 9_999}), PastGroup(14_000, {0: 1}))  # leaves 1 in 14,001
+    near = sorted(range(len(places)), key=lambda person: sum(places[person]))[:3]
+    shapes = []
+    for holder in [*near, *draw.choice(len(places), 3, replace=False).tolist()]:
+        people = [
+            Person(at, frozenset({0} if i == holder else ()), past if i == needy else ())
+            for i, at in enumerate(places)
+        ]
+        problem = case(
+            people,
+            [number_line(1000)] * 2,
+            [ConstantRatio(1)],
+            [Fraction(1, 2)],
+            interleave=interleave,
+        )
+        assert problem.unbearable() == set()
+        shape = (cells if interleave else regions)(problem)
+        shapes.append(len(np.unique(shape)) if interleave else np.bincount(shape).max())
+    assert len(set(shapes)) == 1
 
 
 def test_a_choice_between_two_results_would_be_found_out() -> None:

@@ -173,7 +173,7 @@ def compile_first() -> None:
     for held in (np.zeros(2, dtype=np.int32), np.zeros(2, dtype=np.bool_)):
         start = np.zeros(1, dtype=np.int64)
         kernels.arrange(leaf, 0, 2, start, codes, held, order, f.codes.copy(), held.copy())
-    fitting(f, order, cells)
+    fitting(f, order, np.zeros(1, dtype=np.int64), cells)
     kernels.number_alike(f.codes, order, cells, group[:1], order.copy(), slot, order.copy())
     kernels.write_groups(order, order, cells, group[:1], slot, group)
     _compose(two)
@@ -208,7 +208,7 @@ def _list_cuts(two: _Two) -> None:
     arguments = (f, s, order, *[int64] * 4)
     board_of.compile(arguments)
     board = board_of.overloads[arguments].signature.return_type
-    list_cuts.compile((f, board, box, *[int64] * 5, *[boolean] * 3))
+    list_cuts.compile((f, board, box, *[int64] * 5, *[boolean] * 2))
 
 
 def _compose(two: _Two) -> None:

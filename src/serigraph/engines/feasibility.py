@@ -80,7 +80,7 @@ def refusal(
     """
     holders, people = before.holders, before.people
     problems = []
-    is_beyond_any_strategy = False
+    is_beyond_any_strategy = is_used_up = False
     for number, value in enumerate(before.protected):
         if value.name not in missing:
             continue
@@ -92,9 +92,10 @@ def refusal(
             )
         else:
             problems.append(
-                f"value {value.name!r} does not fit: people whose budget for it is nearly used up "
-                "have no neighbours without it"
+                f"value {value.name!r} does not fit: somebody has so little left of the budget for it "
+                "that not even the whole table as one group would do"
             )
+            is_used_up = True
     shown = problems[:20]
     if len(problems) > len(shown):
         shown.append(f"and {len(problems) - len(shown):,} more values")
@@ -103,6 +104,8 @@ def refusal(
         could_add_registry=not plan.is_presence_known and people == before.present,
         is_first=releases == 0,
     )
+    if is_used_up:
+        changes.append("leave out the people whose budget is used up, also of the registry")
     if not hopeless:
         changes.append("leave out holders of these values with --allow-suppression")
     helping = ", or ".join(filter(None, [", ".join(changes[:-1]), *changes[-1:]]))

@@ -14,7 +14,7 @@ from serigraph.engines.feasibility import Counts, missing_holders, refusal
 from serigraph.engines.plan import Made, Plan
 from serigraph.engines.suppression import TellingGaps, demand_of, thinned, withdrawn
 from serigraph.errors import GuaranteeExceeded
-from serigraph.grouping import Box, Demand, Grouping, excess_pairs, form_groups
+from serigraph.grouping import Box, Demand, Grouping, form_groups, unbearable_values
 from serigraph.population import History, Population, occurring
 from serigraph.progress import Progress, silently
 from serigraph.randomness import Randomness, shuffled
@@ -73,9 +73,9 @@ def _fitted(
     randomness: Randomness,
     progress: Progress,
 ) -> tuple[Population, History, Grouping]:
-    """Groups that bear all their values, and the people in them; a value that some group does not
-    bear is withdrawn from the release altogether, since to leave it out of that group would tell
-    where it was."""
+    """Groups that bear all their values, and the people in them; a value that somebody cannot bear
+    is withdrawn from the release altogether, since to keep it away from that person alone would
+    tell where it was."""
     population = whole
     while True:
         population = thinned(whole, population, plan, randomness)
@@ -84,10 +84,10 @@ def _fitted(
             history = history.subset(population.present)
             population = population.subset(population.present)
         demand = demand_of(population.protected, plan)
-        grouping, excess = formed(population, history, demand, plan, randomness, progress=progress)
-        if not len(excess):
-            return population, history, grouping
-        population = withdrawn(population, excess)
+        found = formed(population, history, demand, plan, randomness, progress=progress)
+        if isinstance(found, Grouping):
+            return population, history, found
+        population = withdrawn(population, found)
 
 
 def formed(
@@ -97,24 +97,24 @@ def formed(
     plan: Plan,
     randomness: Randomness,
     box: Box | None = None,
+    at_least: NDArray[np.int64] | int = 0,
     progress: Progress = silently,
-) -> tuple[Grouping, NDArray[np.int32]]:
-    """Groups, and the values in them that somebody cannot bear.
+) -> Grouping | NDArray[np.int32]:
+    """Groups, or the values that somebody cannot bear: not even if everybody were one group, with
+    ``at_least`` so many holders.
 
     Where the strategy asks the same of everybody and nobody's past asks for more, groups are formed
-    without looking at the past, which is faster. That is settled by the pasts alone: to form groups
-    a second time because the first ones failed would tell who holds a value.
+    without looking at the past, which is faster. Both questions are settled by pasts and counts
+    alone: to form groups, see them fail and form others would tell who holds a value.
     """
     weight = _weight(population, plan)
-    keys = randomness.keys(population.size)
     asks_the_same = plan.strategy.asks_the_same_of_everybody(history.releases)
     if asks_the_same and demand.is_borne_by_all(population, history):
         history = History.none(population.size)
-    grouping = form_groups(population, history, demand, plan.method, weight, keys, box, progress)
-    if not grouping.has_failed:
-        return grouping, np.empty(0, dtype=np.int32)
-    _, excess = excess_pairs(population, history, demand, weight, grouping.group)
-    return grouping, np.unique(excess)
+    elif len(values := unbearable_values(population, history, demand, weight, at_least)):
+        return values
+    keys = randomness.keys(population.size)
+    return form_groups(population, history, demand, plan.method, weight, keys, box, progress)
 
 
 def finished(

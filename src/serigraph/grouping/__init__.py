@@ -4,8 +4,8 @@ from serigraph.grouping.forming import (
     Box,
     Grouping,
     Method,
-    excess_pairs,
     form_groups,
+    unbearable_values,
     whole_box,
     whole_cell,
 )
@@ -16,8 +16,8 @@ __all__ = [
     "Demand",
     "Grouping",
     "Method",
-    "excess_pairs",
     "form_groups",
+    "unbearable_values",
     "whole_box",
     "whole_cell",
 ]

@@ -34,8 +34,8 @@ class Districts:
 
 
 def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
-    """Draw borders from a sample, without looking at values, and merge districts in which some
-    value is too frequent with their siblings."""
+    """Draw borders from a sample, without looking at values, and merge districts that cannot stand
+    by themselves with their siblings."""
     people = f.codes.shape[1]
     if people < 4 * DISTRICT:
         places = np.arange(people, dtype=np.uint32)
@@ -55,7 +55,9 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     start = tree[:, kernels.BEGIN] + np.cumsum(counts, axis=0) - counts
     arranged, order = _arranged(f, leaf, parts, start)
     places = _numbered(leaf)
-    cells = tree[merged(tree, partial(fitting, arranged, places))]
+    holders = np.bincount(f.held, minlength=len(f.base))
+    at_least = np.minimum(holders, kernels.FEW)
+    cells = tree[merged(tree, partial(fitting, arranged, places, at_least))]
     cells = cells[cells[:, kernels.END] > cells[:, kernels.BEGIN]]
     return Districts(arranged, order, cells, places)
 
@@ -88,12 +90,18 @@ def leaves(codes: NDArray[np.integer], tree: NDArray[np.int64]) -> NDArray[np.ui
     return leaf
 
 
-def fitting(f: Facts, order: NDArray[np.uint32], cells: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether the values' shares allow each of these cells."""
+def fitting(
+    f: Facts,
+    order: NDArray[np.uint32],
+    at_least: NDArray[np.int64],
+    cells: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Whether each of these cells can stand by itself, also with ``at_least`` so many holders of
+    each value: a few of them must not tell by the border of a district where they are."""
     fits = np.empty(len(cells), dtype=np.bool_)
     side_by_side(
-        lambda part: kernels.check_counts(
-            f, scratch(len(f.base)), order, cells, part.start, part.stop, fits
+        lambda part: kernels.check_cells(
+            f, scratch(len(f.base)), order, cells, part.start, part.stop, at_least, fits
         ),
         slices(len(cells)),
     )

@@ -36,7 +36,6 @@ class Grouping:
     low: NDArray[np.int32]  # [group, column]
     high: NDArray[np.int32]
     is_point: NDArray[np.bool_]  # [group] its people need no group, and are all alike
-    has_failed: bool = False  # no way was found to make every group valid
 
     @property
     def groups(self) -> int:
@@ -53,9 +52,9 @@ def form_groups(
     box: Box | None = None,
     progress: Progress = silently,
 ) -> Grouping:
-    """Propose groups for everybody. Groups that no way was found to make valid are among them:
-    ``excess_pairs`` names what is wrong with them. No group reaches beyond the ``box`` that these
-    people have for themselves, where they are not everybody."""
+    """Propose groups for everybody: valid ones, if there are no ``unbearable_values``. No group
+    reaches beyond the ``box`` that these people have for themselves, where they are not everybody.
+    """
     f = facts(population, history, demand, weight, key)
     holders = np.count_nonzero(f.held_start[1:] > f.held_start[:-1])
     simple = f.past.shape[1] == 0 and (len(f.held) == holders or not demand.interleave)
@@ -70,24 +69,30 @@ def form_groups(
     return _numbered(formed, drawn, has_boxes=not demand.interleave)
 
 
-def excess_pairs(
+def unbearable_values(
     population: Population,
     history: History,
     demand: Demand,
     weight: NDArray[np.uint8],
-    group: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The (person, value) pairs to be given up: everybody that holds, in some group, a value that
-    some member of the group cannot bear."""
-    nobody_draws = np.zeros(population.size, dtype=np.uint64)
-    f = narrowed(facts(population, history, demand, weight, nobody_draws))
-    order = order_by(group).astype(np.uint32)
-    ends = np.cumsum(np.bincount(group))
-    found = kernels.excesses(f, scratch(len(population.protected)), order, ends)
-    holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
-    values = max(len(population.protected), 1)
-    excess = np.isin(group[holder] * values + population.held, found[:, 0] * values + found[:, 1])
-    return holder[excess], population.held[excess]
+    at_least: NDArray[np.int64] | int = 0,
+) -> NDArray[np.int32]:
+    """The values that somebody could not bear even if everybody were one group, also with
+    ``at_least`` so many holders of each.
+
+    Smaller groups might do, if they kept a value away from that person. But which ones they are
+    would depend on who holds it.
+    """
+    values = len(population.protected)
+    f = facts(population, history, demand, weight, np.zeros(population.size, dtype=np.uint64))
+    people = np.arange(population.size, dtype=np.uint32)
+    needs = side_by_side(
+        lambda part: kernels.largest_targets(f, scratch(values), people, part.start, part.stop),
+        slices(population.size),
+    )
+    holders = np.maximum(np.bincount(population.held, minlength=values), at_least)
+    held = np.flatnonzero(holders)  # an infinite target of a value that nobody holds is met
+    needed = holders[held] * np.max(needs, axis=0)[held]
+    return held[needed > weight.sum() * (1 + kernels.SLACK)].astype(np.int32)
 
 
 def whole_cell(people: int, box: Box) -> NDArray[np.int64]:
@@ -108,7 +113,6 @@ class _Formed:
     cells: NDArray[np.int64]
     order: NDArray[np.uint32]
     slot: NDArray[np.uint32]  # of each place of the order, the group within the cell
-    has_failed: bool
 
 
 def _boxed(drawn: Districts, method: Method, simple: bool, report: Report) -> _Formed:
@@ -120,8 +124,7 @@ def _boxed(drawn: Districts, method: Method, simple: bool, report: Report) -> _F
     cut = cutting.bottom_up if blind_first else cutting.top_down
     cells = in_threads(drawn.cells, len(f.base), cut, report)
     cells[:, kernels.GROUPS] = cells[:, kernels.STATE] != kernels.PLAIN
-    has_failed = bool((cells[:, kernels.STATE] == kernels.FAILED).any())
-    return _Formed(cells, order, np.zeros(len(order), dtype=np.uint32), has_failed)
+    return _Formed(cells, order, np.zeros(len(order), dtype=np.uint32))
 
 
 @dataclass(frozen=True)
@@ -181,15 +184,10 @@ def _interleaved(drawn: Districts, simple: bool, report: Report) -> _Formed:
     cells = in_threads(drawn.cells, len(f.base), dealt, report)
     cells = cells[np.argsort(cells[:, kernels.BEGIN])]
     cells = np.asarray(kernels.deal_cells(f, s, order, cells, simple, True, slot))
-    failed = cells[cells[:, kernels.STATE] == kernels.FAILED]
-    if len(failed):
-        boxes = _Cutting(f._replace(interleave=False), order, simple=f.past.shape[1] == 0)
-        alone = boxes.top_down(s, failed)
-        alone[:, kernels.GROUPS] = alone[:, kernels.STATE] != kernels.PLAIN
-        for a, b in alone[:, :2].tolist():
-            slot[a:b] = 0
-        cells = np.concatenate([cells[cells[:, kernels.STATE] != kernels.FAILED], alone])
-    return _Formed(cells, order, slot, has_failed=len(failed) > 0)
+    for cell in np.flatnonzero(cells[:, kernels.STATE] == kernels.FAILED).tolist():
+        cells[cell, kernels.GROUPS] = 1
+        slot[cells[cell, kernels.BEGIN] : cells[cell, kernels.END]] = 0
+    return _Formed(cells, order, slot)
 
 
 def _numbered(formed: _Formed, drawn: Districts, *, has_boxes: bool) -> Grouping:
@@ -210,7 +208,7 @@ def _numbered(formed: _Formed, drawn: Districts, *, has_boxes: bool) -> Grouping
     is_point = np.arange(number + len(places)) >= number
     if not has_boxes:
         nothing = np.empty((len(is_point), 0), dtype=np.int32)
-        return Grouping(group, nothing, nothing, is_point, formed.has_failed)
+        return Grouping(group, nothing, nothing, is_point)
     points = drawn.facts.codes[:, places].T
     low, high = np.split(dealt[:, kernels.BOX :], 2, axis=1)
     return Grouping(
@@ -218,7 +216,6 @@ def _numbered(formed: _Formed, drawn: Districts, *, has_boxes: bool) -> Grouping
         np.concatenate([low, points]).astype(np.int32),
         np.concatenate([high, points]).astype(np.int32),
         is_point,
-        formed.has_failed,
     )
 
 

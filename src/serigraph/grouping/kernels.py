@@ -44,11 +44,10 @@ TOGETHER = 8  # people whose past is looked for at the same time
 FALLING = 1024  # people that look for their district at the same time
 ARRANGED = 1 << 16  # people that are put in order at the same time
 EXCHANGES = 400  # tried for somebody that fits nowhere
-THOROUGH = 1 << 14  # cells up to this size are checked against every member's history
+MERGED = 1 << 16  # people in a cell up to which it is merged where sets of values cannot be dealt
 WASTEFUL = 1.5  # a cut that leaves room for fewer groups than before seems so much wider
 CROWDED = 0.34  # part of a cell that its most frequent value needs: from there on, foresight
 FORESIGHT = 2.0  # how much wider a cut seems for all that the values on its sides need
-FAR_WORSE = 1e18
 SMALLEST = 1e-300  # survival that is told from none: below, processors become slow
 SCATTERING = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples lie far apart
 SLACK = 1e-12  # targets that are whole numbers must not be missed for a rounding error
@@ -270,27 +269,35 @@ def find_needs(f, s, people, a, b, touched, n):
     return is_met
 
 
-@making
-def find_bearable_needs(f, s, people, a, b, touched):
-    """Write the largest target of each value among the people of a cell, but for those for whom not
-    even the whole cell would do as a group. Returns whether there is a past at all."""
-    for t in range(touched):
-        s.need[s.touched[t]] = f.base[s.touched[t]]
-    if f.past.shape[1] == 0 or touched == 0:
-        return False
+@kernel
+def largest_targets(f, s, people, a, b):
+    """The largest target of each value that the past of one of these people asks for, whether or
+    not anybody here holds it; 0 where nobody has met it."""
+    need = np.zeros(len(f.base))
+    for value in range(len(f.base)):
+        s.survival[value] = 1.0
+        s.links[value] = 0
     spans = spans_of(f)
     for i in range(a, b):
         k = (i - a) % TOGETHER
         if k == 0:
             find_past(f, people, i, min(i + TOGETHER, b), spans)
-        walk_past(f, s, touched, spans, k)
-        for t in range(touched):
+        met = 0
+        for j in range(spans[k, 2, f.past.shape[1]]):
+            for e in range(spans[k, 0, j], spans[k, 1, j]):
+                exposure = f.past_lists[e]
+                value = f.exposure_value[exposure]
+                s.touched[met] = value
+                met += s.links[value] == 0
+                s.links[value] += 1
+                s.survival[value] = max(s.survival[value] * f.exposure_survival[exposure], SMALLEST)
+        for t in range(met):
             value = s.touched[t]
-            if s.survival[value] < 1.0:
-                target = next_target(f.rules, f.rule[value], s.links[value], s.survival[value])
-                if target <= b - a:
-                    s.need[value] = max(s.need[value], target)
-    return True
+            target = next_target(f.rules, f.rule[value], s.links[value], s.survival[value])
+            need[value] = max(need[value], target)
+            s.survival[value] = 1.0
+            s.links[value] = 0
+    return need
 
 
 @inner
@@ -461,7 +468,10 @@ def deal(f, s, people, a, b, present, touched, size, need, first_group, slot):
 @making
 def sort_by_needs(f, s, people, a, b, touched):
     """Put the people of a cell in the order of the largest target that their past asks for any of
-    the values touched; returns these targets, ascending. Values are not looked at."""
+    the values touched; returns these targets, ascending, and writes the largest one of each value.
+    Who holds a value is not looked at."""
+    for t in range(touched):
+        s.need[s.touched[t]] = 0.0
     n = b - a
     target = np.empty(n)
     code = np.empty(n, dtype=np.uint32)
@@ -478,6 +488,7 @@ def sort_by_needs(f, s, people, a, b, touched):
             if s.survival[value] < 1.0:
                 own = next_target(f.rules, f.rule[value], s.links[value], s.survival[value])
             target[i] = max(target[i], own)
+            s.need[value] = max(s.need[value], own)
         code[i] = np.uint32(min(target[i] * NEED_STEPS, LARGEST_NEED))
     ranked, spare = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
     sort_codes(code, ranked, spare, np.empty(SORTED_AT_ONCE + 1, dtype=np.uint32))
@@ -517,18 +528,13 @@ def deal_strata(f, s, people, a, b, touched, slot):
     Strata are made of the people's pasts and of the cell's counts, and nothing else. In each,
     everybody bears every value of the cell in every group, so that who holds one plays no part in
     who sits where. If chance has put too many holders into a stratum, the cell is dealt as one, in
-    groups as large as it takes. People for whom not even the whole cell would do as a group are
-    apart from all values. Returns the number of groups, or 0.
+    groups as large as it takes. Returns the number of groups, or 0.
     """
     target = sort_by_needs(f, s, people, a, b, touched)
-    ends = np.empty(b - a + 1, dtype=np.int64)
-    last = b
-    while last > a and target[last - 1 - a] > b - a:
-        last -= 1
-    apart = b - last
-    if (0 < apart < f.minimum_size) or holders_in(f, people, last, b) > 0:
+    if target[b - 1 - a] > b - a:
         return np.int64(0)
-    strata, end = 0, last
+    ends = np.empty(b - a + 1, dtype=np.int64)
+    strata, end = 0, b
     while end > a:
         size = max(f.minimum_size, np.int64(np.ceil(target[end - 1 - a] * (1.0 - SLACK))))
         similar = np.int64(0)
@@ -553,7 +559,7 @@ def deal_strata(f, s, people, a, b, touched, slot):
             begin, end = ends[k + 1], ends[k]
             size = max(f.minimum_size, np.int64(np.ceil(target[end - 1 - a] * (1.0 - SLACK))))
             present, now = tally(f, s, people, begin, end)
-            need = np.full(len(f.base), target[end - 1 - a])
+            need = np.full(len(f.base), target[end - 1 - a]) if strata > 1 else s.need
             found = np.int64(0)
             while found == 0 and size <= end - begin:
                 found = np.int64(
@@ -569,10 +575,6 @@ def deal_strata(f, s, people, a, b, touched, slot):
         strata = 1 if groups == 0 and strata > 1 else 0
     for t in range(touched):
         s.touched[t], s.holders[values[t]] = values[t], holders[t]
-    if apart > 0 and (groups > 0 or last == a):
-        for i in range(last, b):
-            slot[i] = groups
-        groups += 1
     return groups
 
 
@@ -893,24 +895,23 @@ def boundary(f, d, left, right, shallowest):
 
 @shared
 @inner
-def list_cuts(f, board, box, a, b, weight, size, least, is_crowded, is_blind, one_side):
+def list_cuts(f, board, box, a, b, weight, size, least, is_crowded, is_blind):
     """List the cuts of a cell with their scores, the lower the better; returns how many.
 
     A cut is a row: column, people on the left in the order of the column, last code on the left.
     ``box`` is the row of the cell: only its shallowest boundaries may be cut. ``weight`` is the
     number of its people that count. Both sides must have ``least`` people and must be able to stand
-    by themselves as far as the counts of values go; with ``one_side`` it is enough, though far
-    worse, if one of them does. The score is the width of both sides, weighted by people; it grows
-    where people are left over, and in a crowded cell with what the values on both sides need, since
-    that is lost for further cuts. (In a cell with few holders, that would tell where they are.) If
-    the cut ``is_blind`` values play no part.
+    by themselves as far as the counts of values go. The score is the width of both sides, weighted
+    by people; it grows where people are left over, and in a crowded cell with what the values on
+    both sides need, since that is lost for further cuts. (In a cell with few holders, that would
+    tell where they are.) If the cut ``is_blind`` values play no part.
     """
     n = b - a
     found = 0
     if weight < 2 * least:
         return found
     blocks = find_whole_groups(board, a, b, size) if f.interleave else np.int64(0)
-    most = np.inf if one_side else (weight - least) * (1.0 + SLACK)
+    most = (weight - least) * (1.0 + SLACK)
     for d in range(f.codes.shape[0]):
         ranked = board.ranked[d]
         if f.codes[d, board.who[ranked[a]]] == f.codes[d, board.who[ranked[b - 1]]]:
@@ -924,10 +925,9 @@ def list_cuts(f, board, box, a, b, weight, size, least, is_crowded, is_blind, on
             on_left, on_right = find_side_needs(f, board, d, blocks, size, most)
             first, last = max(first, blocks - on_right), min(last, on_left)
         # Widths take long: they are looked for where a cut is possible as far as counts go.
-        ignores_needs = is_blind or one_side
-        while first <= last and not can_part(board, blocks, first, least, ignores_needs):
+        while first <= last and not can_part(board, blocks, first, least, is_blind):
             first += 1
-        while first <= last and not can_part(board, blocks, last, least, ignores_needs):
+        while first <= last and not can_part(board, blocks, last, least, is_blind):
             last -= 1
         if first > last:
             continue
@@ -943,9 +943,9 @@ def list_cuts(f, board, box, a, b, weight, size, least, is_crowded, is_blind, on
                 continue
             if not is_blind:
                 need_left, need_right = board.need[0, k], board.need[1, blocks - k]
-            left = need_left <= weight_left * (1.0 + SLACK)
-            right = need_right <= (weight - weight_left) * (1.0 + SLACK)
-            if not (left and right) and not (one_side and (left or right)):
+            if need_left > weight_left * (1.0 + SLACK):
+                continue
+            if need_right > (weight - weight_left) * (1.0 + SLACK):
                 continue
             code = np.int64(f.codes[d, board.who[ranked[a + i - 1]]])
             if not f.interleave:
@@ -959,8 +959,6 @@ def list_cuts(f, board, box, a, b, weight, size, least, is_crowded, is_blind, on
                     score *= WASTEFUL
                 if is_crowded:
                     score *= 1.0 + FORESIGHT * (need_left + need_right) / n
-            if not (left and right):
-                score += FAR_WORSE
             board.cuts[found, 0] = d
             board.cuts[found, 1] = i
             board.cuts[found, 2] = code
@@ -970,12 +968,12 @@ def list_cuts(f, board, box, a, b, weight, size, least, is_crowded, is_blind, on
 
 
 @inner
-def can_part(board, blocks, k, least, ignores_needs):
+def can_part(board, blocks, k, least, is_blind):
     """Whether a cut behind so many blocks is possible as far as counts go, if everybody counts."""
     left, right = board.begin[k] - board.begin[0], board.begin[blocks] - board.begin[k]
     if left < least or right < least:
         return False
-    if ignores_needs:
+    if is_blind:
         return True
     is_left = board.need[0, k] <= left * (1.0 + SLACK)
     return is_left and board.need[1, blocks - k] <= right * (1.0 + SLACK)
@@ -994,19 +992,13 @@ def next_cut(board, found):
 
 
 @inner
-def choose_cut(f, s, board, box, a, b, n, size, least, state, is_crowded, simple, is_blind):
-    """The cut of a cell, by its row in the board's list, or -1 if none will do.
-
-    A cell that is not valid as it is may be cut so that one side becomes valid. Where people have
-    a past, a cut that the counts allow is checked against every member's own.
-    """
-    is_failed = state == FAILED
-    least = f.minimum_size if is_failed else least
-    found = list_cuts(f, board, box, a, b, n, size, least, is_crowded, is_blind, is_failed)
-    if is_blind or simple or f.interleave or b - a > THOROUGH:
+def choose_cut(f, s, board, box, a, b, n, size, least, is_crowded, simple, is_blind):
+    """The cut of a cell, by its row in the board's list, or -1 if none will do. Where people have
+    a past, a cut that the counts allow is checked against every member's own."""
+    found = list_cuts(f, board, box, a, b, n, size, least, is_crowded, is_blind)
+    if is_blind or simple:
         return next_cut(board, found)
     start = np.int64(0)
-    fallback = np.int64(-1)
     for _ in range(TRIES):
         cut = next_cut(board, found)
         if cut < 0:
@@ -1016,15 +1008,17 @@ def choose_cut(f, s, board, box, a, b, n, size, least, state, is_crowded, simple
         ranked = board.ranked[board.cuts[cut, 0]]
         for i in range(b - a):
             board.spare[i] = board.who[ranked[a + i]]
-        left = box_state(f, s, board.spare, start, middle) != FAILED
-        if not left and not is_failed:
-            continue
-        right = box_state(f, s, board.spare, middle, b - a) != FAILED
-        if left and right:
+        if are_sound(f, s, board.spare, start, middle, b - a):
             return cut
-        if is_failed and fallback < 0 and (left or right):
-            fallback = cut
-    return fallback
+    return np.int64(-1)
+
+
+@inner
+def are_sound(f, s, people, begin, middle, end):
+    """Whether both parts of a cell could be one group each, with every member's past."""
+    if box_state(f, s, people, begin, middle) == FAILED:
+        return False
+    return box_state(f, s, people, middle, end) != FAILED
 
 
 @inner
@@ -1169,7 +1163,7 @@ def cut_large(f, s, order, box, a, b, size, least, is_crowded, asks_past, is_bli
     # Where a few people show no cut, the only ones may be around a branch that few people have.
     for m in (np.int64(SAMPLE), min(b - a, np.int64(MIDDLING))):
         board = board_of(f, s, order, a, b, m, start)
-        found = list_cuts(f, board, box, start, m, m, one, one, not yes, yes, not yes)
+        found = list_cuts(f, board, box, start, m, m, one, one, not yes, yes)
         best = np.int64(-1)
         lowest = np.inf
         valid = 0
@@ -1192,11 +1186,12 @@ def cut_large(f, s, order, box, a, b, size, least, is_crowded, asks_past, is_bli
                     is_valid = is_valid and has_counts(f, s, target, left, b - a)
             else:
                 is_valid = need[k] < np.inf
-            if is_valid and asks_past:
+            if is_valid and asks_past and f.interleave:
+                is_valid = are_sound(f, s, target, start, left, b - a)
+            elif is_valid and asks_past:
                 left = part(f, order, a, b, cuts[k, 0], cuts[k, 1], target)
                 clear(s, touched)
-                is_valid = box_state(f, s, target, start, left) != FAILED
-                is_valid = is_valid and box_state(f, s, target, left, b - a) != FAILED
+                is_valid = are_sound(f, s, target, start, left, b - a)
                 weight, touched = tally(f, s, order, a, b)
             if not is_valid:
                 continue
@@ -1290,9 +1285,10 @@ def cut_down(f, s, order, cells, simple, blind_size):
     """Cut cells top-down, at the cut that leaves the narrowest boxes and that both sides survive.
 
     Rearranges ``order`` in place and returns the trees of the cells in pre-order; what was not cut
-    further are the rows whose right half is row 0. A cell that is not valid itself is cut all the
-    same where one side becomes valid: with histories that differ, the parts of an invalid group may
-    be valid. With a ``blind_size`` values play no part, and halves have at least that many people.
+    further are the rows whose right half is row 0. Every cell could be one group, and so could both
+    sides of every cut; one that could not is left as it is. With histories that differ, its parts
+    may be valid, but where it would have to be cut for that depends on who holds a value. With a
+    ``blind_size`` values play no part, and halves have at least that many people.
 
     A cell with few holders is cut only where either side could hold all of them. Any member could
     then hold what a group shows: with the same counts, the same cuts would have been made. A cell
@@ -1323,7 +1319,6 @@ def cut_down(f, s, order, cells, simple, blind_size):
         size = least = blind_size
         n, touched = b - a, start
         is_crowded, is_few = False, False
-        thorough = not simple and not f.interleave and b - a <= THOROUGH
         state = VALID
         if not is_blind:
             n, touched = tally(f, s, order, a, b)
@@ -1333,24 +1328,21 @@ def cut_down(f, s, order, cells, simple, blind_size):
             is_crowded = is_crowded and not is_few
             if touched == 0 and f.minimum_size <= 1:
                 state = PLAIN
-            elif thorough:
+            elif not simple:
                 is_valid = n >= f.minimum_size and find_needs(f, s, order, a, b, touched, n)
                 state = VALID if is_valid else FAILED
-            has_needs = thorough
-            if is_few and f.interleave and not simple and b - a <= THOROUGH:
-                has_needs = find_bearable_needs(f, s, order, a, b, touched)
-            least = room_for_all(f, s, touched, size, has_needs) if is_few else size
+            least = room_for_all(f, s, touched, size, not simple) if is_few else size
             clear(s, touched)
         if not f.interleave and not is_blind:
             shrink(f, order, tree, row)
-        is_final = state <= PLAIN or (is_blind and b - a < 2 * size)
+        is_final = state != VALID or (is_blind and b - a < 2 * size)
         if f.interleave and not is_blind:
             is_final = is_final or b - a < smallest * size
         middle = start
         if is_final:
             pass
         elif b - a > LARGE:
-            asks_past = thorough and state == VALID and not is_few and not is_blind
+            asks_past = not simple and not is_few and not is_blind
             middle = cut_large(
                 f,
                 s,
@@ -1370,9 +1362,9 @@ def cut_down(f, s, order, cells, simple, blind_size):
                 board_begin, board_end = a, b
                 board = board_of(f, s, order, a, b, b - a, touched)
             x, y = a - board_begin, b - board_begin
-            plainly = is_blind or (is_few and state == VALID)
+            plainly = is_blind or is_few
             best = choose_cut(
-                f, s, board, tree[row], x, y, n, size, least, state, is_crowded, simple, plainly
+                f, s, board, tree[row], x, y, n, size, least, is_crowded, simple, plainly
             )
             if best >= 0:
                 apply_cut(board, x, y, best, order, a)
@@ -1384,7 +1376,7 @@ def cut_down(f, s, order, cells, simple, blind_size):
             top += 2
         elif state == VALID and (is_blind or f.interleave):
             state = UNKNOWN
-        elif state == VALID and not thorough:
+        elif state == VALID and simple:
             state = box_state(f, s, order, a, b)
         tree[row, STATE] = state
         row += 1
@@ -1447,10 +1439,21 @@ def arrange(leaf, begin, end, start, codes, held, people, arranged_codes, arrang
 
 
 @kernel
-def check_counts(f, s, order, cells, begin, end, fits):
-    """Write for each of these cells whether the values' shares allow it."""
+def check_cells(f, s, order, cells, begin, end, at_least, fits):
+    """Write for each of these cells whether it can stand by itself: the values' shares allow it,
+    and its people's pasts would if it were one group, also if ``at_least`` so many of its people
+    held each value. That many could, wherever they are."""
     for i in range(begin, end):
-        fits[i] = has_counts(f, s, order, cells[i, BEGIN], cells[i, END])
+        a, b = cells[i, BEGIN], cells[i, END]
+        fits[i] = has_counts(f, s, order, a, b)
+        if fits[i] and f.past.shape[1] > 0:
+            need = largest_targets(f, s, order, a, b)
+            n, touched = tally(f, s, order, a, b)
+            for value in range(len(need)):
+                holders = max(s.holders[value], at_least[value])
+                if holders > 0 and holders * need[value] > n * (1.0 + SLACK):
+                    fits[i] = False
+            clear(s, touched)
 
 
 @kernel
@@ -1527,7 +1530,7 @@ def deal_cells(f, s, order, cells, simple, last_resort, slot):
                 state, groups = deal_cell(f, s, order, a, b, is_last, slot)
             if state != FAILED or is_last:
                 break
-            if (top > 0 or i < len(cells)) and (simple or b - a < 4 * THOROUGH):
+            if (top > 0 or i < len(cells)) and (simple or b - a < MERGED):
                 wanted = b - a + (b - a) // 4 + 1
                 while b - a < wanted and (top > 0 or i < len(cells)):
                     no_cell = len(order) + 1
@@ -1595,27 +1598,3 @@ def write_groups(order, people, cells, first, slot, group):
     for i in range(len(cells)):
         for k in range(cells[i, BEGIN], cells[i, END]):
             group[people[order[k]]] = first[i] + slot[k]
-
-
-@kernel
-def excesses(f, s, people, ends):
-    """The (group, value) pairs that some member cannot bear; groups lie behind each other."""
-    groups = [np.int64(0) for _ in range(0)]
-    values = [np.int64(0) for _ in range(0)]
-    a = 0
-    for g in range(len(ends)):
-        b = ends[g]
-        n, touched = tally(f, s, people, a, b)
-        find_needs(f, s, people, a, b, touched, np.inf)
-        for t in range(touched):
-            value = s.touched[t]
-            if s.holders[value] * s.need[value] > n * (1.0 + SLACK):
-                groups.append(np.int64(g))
-                values.append(np.int64(value))
-        clear(s, touched)
-        a = b
-    found = np.empty((len(groups), 2), dtype=np.int64)
-    for i in range(len(groups)):
-        found[i, 0] = groups[i]
-        found[i, 1] = values[i]
-    return found

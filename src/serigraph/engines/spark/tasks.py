@@ -113,6 +113,7 @@ class GroupPartition:
     releases: int
     drafts: Path
     last_resort: frozenset[int]  # nodes that have no neighbour to merge with
+    at_least: NDArray[np.int64]  # holders of each value that a partition must have room for
     measure: Measure
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -140,14 +141,15 @@ class GroupPartition:
         randomness = SystemRandomness()
         demand = demand_of(population.protected, self.plan)
         box = self.tree.box(node)
-        grouping, excess = formed(population, history, demand, self.plan, randomness, box)
-        is_too_small = population.size < self.plan.minimum_size
-        if (len(excess) or is_too_small) and node not in self.last_resort:
+        found = formed(population, history, demand, self.plan, randomness, box, self.at_least)
+        if node not in self.last_resort and (
+            not isinstance(found, Grouping) or population.size < self.plan.minimum_size
+        ):
             return Piece(node, population.size, has_failed=True)
-        if len(excess):
-            return Piece(node, population.size, excess=tuple(excess.tolist()))
-        self._check_box(node, grouping)
-        made = finished(population, population, history, None, self.plan, grouping, randomness)
+        if not isinstance(found, Grouping):
+            return Piece(node, population.size, excess=tuple(found.tolist()))
+        self._check_box(node, found)
+        made = finished(population, population, history, None, self.plan, found, randomness)
         check_shape(made.proof)
         draft = f"{node:06d}-{uuid.uuid4().hex}"
         self._write(node, draft, made, population, number)
