@@ -236,17 +236,19 @@ def test_pasts_tell_nothing_of_a_few_holders(
     lifts: Counter[Fraction | str] = Counter()
     for seed in range(instances):
 
-        def problem(holding: tuple[int, ...], seed: int = seed) -> Case:
-            return world_with_pasts(seed, number, holding, interleave, method)
+        def shape_of(holding: tuple[int, ...], seed: int = seed) -> NDArray[np.int64]:
+            problem = world_with_pasts(seed, number, holding, interleave, method)
+            return cells(problem) if interleave else regions(problem)
 
-        worlds = combinations(range(number), holders)
-        refused = {bool(problem(holding).unbearable()) for holding in worlds}
+        refused = {
+            bool(world_with_pasts(seed, number, holding, interleave, method).unbearable())
+            for holding in combinations(range(number), holders)
+        }
         assert len(refused) == 1
         if True in refused:
             lifts["refused"] += 1
             continue
-        shapes = cells if interleave else regions
-        lifts[largest_lift(number, holders, lambda holding: shapes(problem(holding)))] += 1
+        lifts[largest_lift(number, holders, shape_of)] += 1
     assert lifts[Fraction(1)] >= instances / 3
     assert set(lifts) == {Fraction(1), "refused"}
 

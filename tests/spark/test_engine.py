@@ -341,43 +341,52 @@ def test_what_does_not_fit_is_refused_for_the_same_reason(
     assert said["spark"].remedy.endswith("--engine local can leave values out")
 
 
+def of_ages(people: list[tuple[str, int]], holders: set[str]) -> pl.DataFrame:
+    rows = [(who, age, "hiv" if who in holders else "flu") for who, age in people]
+    return pl.DataFrame(rows, schema=["patient", "age", "diagnosis"], orient="row")
+
+
+ONE_LINK = {
+    "columns": '[quasi_identifiers.age]\nkind = "numeric"\n',
+    "protected": 'values = ["hiv"]',
+    "strategy": 'name = "constant"\nreleases = 1',
+}
+YOUNG = [(f"Y{number:02}", 20 + number) for number in range(20)]
+OLD = [(f"O{number:02}", 90 + number) for number in range(20)]
+
+
 @THIS_MACHINE
-@pytest.mark.parametrize("form", ["generalised", pytest.param("bucketised", marks=THOROUGH)])
-def test_a_partition_that_cannot_do_it_alone_is_merged_before_anything_is_suppressed(
-    spark: SparkSession, tmp_path: Path, form: str
-) -> None:
-    """The young have spent their budget for a value; a newcomer among them holds it."""
-    text = policy_text(
-        columns='[quasi_identifiers.age]\nkind = "numeric"\n',
-        protected='values = ["hiv"]',
-        strategy='name = "constant"\nreleases = 1',
-        output=f'form = "{form}"',
-    )
-    young = [(f"Y{number:02}", 20 + number) for number in range(20)]
-    old = [(f"O{number:02}", 90 + number) for number in range(20)]
-
-    def table(people: list[tuple[str, int]], holders: set[str]) -> pl.DataFrame:
-        rows = [(who, age, "hiv" if who in holders else "flu") for who, age in people]
-        return pl.DataFrame(rows, schema=["patient", "age", "diagnosis"], orient="row")
-
-    series = new_series(tmp_path / "clinic", text)
-    pieces = []
-    for people, holders in (
-        (young + old, {who for who, _ in young[::2]}),
-        ([*young, ("X", 41), *old], {"X"}),
-    ):
-        release = serigraph.publish(
-            table(people, holders),
-            series,
-            engine="spark",
-            partition_people=20,
-            allow_suppression=True,
-        )
-        assert release.figures["suppressed_values"] == 0
-        pieces.append(sum(part.name.startswith("groups") for part in release.record.parts))
-    assert pieces == [2, 1]
+def test_a_partition_that_cannot_do_it_alone_is_merged(spark: SparkSession, tmp_path: Path) -> None:
+    """Of the young only one in 26 may hold the value next time: they are too few by themselves."""
+    series = new_series(tmp_path / "clinic", policy_text(**ONE_LINK))
+    together = [(f"Y{number:02}", 20) for number in range(50)]
+    first = of_ages(together, {who for who, _ in together[:24]})
+    serigraph.publish(first, series, label="r1")
+    second = of_ages([*YOUNG, ("X", 41), *OLD], {"X"})
+    release = serigraph.publish(second, series, engine="spark", partition_people=20, label="r2")
+    assert sum(part.name.startswith("groups") for part in release.record.parts) == 1
     assert release.figures["groups_with_protected_value"] == 1
     assert serigraph.audit(series.path).is_within
+
+
+@THIS_MACHINE
+@pytest.mark.parametrize("form", ["generalised", pytest.param("bucketised", marks=THOROUGH)])
+def test_a_budget_that_is_used_up_refuses_wherever_the_holder_is(
+    spark: SparkSession, tmp_path: Path, form: str
+) -> None:
+    """Also if the holder is in another partition than those who have spent everything."""
+    for name, publish in {"local": serigraph.publish, "spark": on_spark_in_twenties}.items():
+        text = policy_text(**ONE_LINK, output=f'form = "{form}"')
+        series = new_series(tmp_path / name, text)
+        publish(of_ages(YOUNG + OLD, {who for who, _ in YOUNG[::2]}), series, label="r1")
+        for holder in ("X", "O10"):
+            with pytest.raises(Infeasible, match="not even the whole table as one group"):
+                publish(of_ages([*YOUNG, ("X", 41), *OLD], {holder}), series, label="r2")
+        assert len(series.releases()) == 1
+
+
+def on_spark_in_twenties(table: pl.DataFrame, series: Series, label: str) -> Published:
+    return serigraph.publish(table, series, engine="spark", partition_people=20, label=label)
 
 
 @THIS_MACHINE

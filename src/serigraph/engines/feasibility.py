@@ -92,8 +92,8 @@ def refusal(
             )
         else:
             problems.append(
-                f"value {value.name!r} does not fit: somebody has so little left of the budget for it "
-                "that not even the whole table as one group would do"
+                f"value {value.name!r} does not fit: somebody has so little left of the budget for "
+                "it that not even the whole table as one group would do"
             )
             is_used_up = True
     shown = problems[:20]

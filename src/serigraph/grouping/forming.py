@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from serigraph.grouping import kernels
 from serigraph.grouping.districts import PARTS, Districts, districts, in_threads
 from serigraph.grouping.kernels import Facts, Scratch
-from serigraph.grouping.problem import Demand, facts, narrowed, scratch
-from serigraph.population import Domain, History, Population, order_by
+from serigraph.grouping.problem import Demand, facts, scratch
+from serigraph.population import Domain, History, Population
 from serigraph.progress import Progress, Report, silently
 from serigraph.threads import side_by_side, slices, threads
 
@@ -92,7 +92,8 @@ def unbearable_values(
     holders = np.maximum(np.bincount(population.held, minlength=values), at_least)
     held = np.flatnonzero(holders)  # an infinite target of a value that nobody holds is met
     needed = holders[held] * np.max(needs, axis=0)[held]
-    return held[needed > weight.sum() * (1 + kernels.SLACK)].astype(np.int32)
+    is_too_much = needed > weight.sum() * (1 + kernels.SLACK)
+    return np.asarray(held[is_too_much], dtype=np.int32)
 
 
 def whole_cell(people: int, box: Box) -> NDArray[np.int64]:
