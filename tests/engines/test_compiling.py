@@ -34,6 +34,7 @@ KERNELS: list[Any] = [
     grouping.find_leaves,
     grouping.arrange,
     grouping.check_cells,
+    grouping.largest_targets,
     grouping.cut_down,
     grouping.deal_cells,
     grouping.number_alike,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from serigraph.grouping import kernels
 from serigraph.grouping.districts import PARTS, Districts, districts, in_threads
 from serigraph.grouping.kernels import Facts, Scratch
-from serigraph.grouping.problem import Demand, facts, scratch
+from serigraph.grouping.problem import Demand, facts, narrowed, scratch
 from serigraph.population import Domain, History, Population
 from serigraph.progress import Progress, Report, silently
 from serigraph.threads import side_by_side, slices, threads
@@ -84,6 +84,7 @@ def unbearable_values(
     """
     values = len(population.protected)
     f = facts(population, history, demand, weight, np.zeros(population.size, dtype=np.uint64))
+    f = narrowed(f._replace(codes=f.codes[:, :0]))  # as the kernels are compiled; nobody asks where
     people = np.arange(population.size, dtype=np.uint32)
     needs = side_by_side(
         lambda part: kernels.largest_targets(f, scratch(values), people, part.start, part.stop),
