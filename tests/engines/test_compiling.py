@@ -34,6 +34,7 @@ KERNELS: list[Any] = [
     grouping.find_leaves,
     grouping.arrange,
     grouping.check_cells,
+    grouping.find_neediest,
     grouping.largest_targets,
     grouping.cut_down,
     grouping.deal_cells,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from grouping.naive import PastGroup, Person
-from serigraph.grouping import Demand, Grouping, Method, form_groups, unbearable_values
+from serigraph.grouping import Demand, Grouping, Method, form_groups
 from serigraph.population import Domain, History, Population, ProtectedValue, Taxonomy
 from serigraph.privacy import ConstantRatio, Geometric, OptimalSchedule, Strategy
 
@@ -42,15 +42,20 @@ class Case:
     weight: NDArray[np.uint8]
     key: NDArray[np.uint64]
 
-    def groups(self) -> Grouping:
+    def formed(self) -> Grouping | NDArray[np.int32]:
         return form_groups(
             self.population, self.history, self.demand, self.method, self.weight, self.key
         )
 
+    def groups(self) -> Grouping:
+        found = self.formed()
+        assert isinstance(found, Grouping)
+        return found
+
     def unbearable(self) -> set[int]:
         """The values that somebody's past does not let everybody share as one group."""
-        found = unbearable_values(self.population, self.history, self.demand, self.weight)
-        return set(found.tolist())
+        found = self.formed()
+        return set() if isinstance(found, Grouping) else set(found.tolist())
 
 
 def number_line(size: int, *, has_missing: bool = False) -> Domain:

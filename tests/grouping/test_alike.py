@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from grouping.releases import generated, plan
 from population.settings import unhurried
 from serigraph.engines.suppression import demand_of
-from serigraph.grouping import form_groups, kernels
+from serigraph.grouping import Grouping, form_groups, kernels
 from serigraph.population import History
 from serigraph.randomness import SeededRandomness
 
@@ -58,6 +58,7 @@ def test_alike_people_without_a_group_share_a_number(people: int) -> None:
         np.ones(people, dtype=np.uint8),
         SeededRandomness(1).keys(people),
     )
+    assert isinstance(grouping, Grouping)
     groups: dict[tuple[int, ...], set[int]] = {}
     kinds: dict[int, set[tuple[int, ...]]] = {}
     for place, number in enumerate(grouping.group.tolist()):

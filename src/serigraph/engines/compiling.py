@@ -174,6 +174,7 @@ def compile_first() -> None:
         start = np.zeros(1, dtype=np.int64)
         kernels.arrange(leaf, 0, 2, start, codes, held, order, f.codes.copy(), held.copy())
     fitting(f, order, np.zeros(1, dtype=np.int64), cells)
+    kernels.find_neediest(f, s, 0, 0, f.neediest)
     kernels.largest_targets(f, s, order, 0, 2)
     kernels.number_alike(f.codes, order, cells, group[:1], order.copy(), slot, order.copy())
     kernels.write_groups(order, order, cells, group[:1], slot, group)

@@ -14,7 +14,7 @@ from serigraph.engines.feasibility import Counts, missing_holders, refusal
 from serigraph.engines.plan import Made, Plan
 from serigraph.engines.suppression import TellingGaps, demand_of, thinned, withdrawn
 from serigraph.errors import GuaranteeExceeded
-from serigraph.grouping import Box, Demand, Grouping, form_groups, unbearable_values
+from serigraph.grouping import Box, Demand, Grouping, form_groups
 from serigraph.population import History, Population, occurring
 from serigraph.progress import Progress, silently
 from serigraph.randomness import Randomness, shuffled
@@ -100,21 +100,20 @@ def formed(
     at_least: NDArray[np.int64] | int = 0,
     progress: Progress = silently,
 ) -> Grouping | NDArray[np.int32]:
-    """Groups, or the values that somebody cannot bear: not even if everybody were one group, with
-    ``at_least`` so many holders.
+    """Groups, or the values that somebody cannot bear; see ``form_groups``.
 
     Where the strategy asks the same of everybody and nobody's past asks for more, groups are formed
-    without looking at the past, which is faster. Both questions are settled by pasts and counts
-    alone: to form groups, see them fail and form others would tell who holds a value.
+    without looking at the past, which is faster. That is settled by the pasts alone: to form groups
+    a second time because the first ones failed would tell who holds a value.
     """
     weight = _weight(population, plan)
     asks_the_same = plan.strategy.asks_the_same_of_everybody(history.releases)
     if asks_the_same and demand.is_borne_by_all(population, history):
         history = History.none(population.size)
-    elif len(values := unbearable_values(population, history, demand, weight, at_least)):
-        return values
     keys = randomness.keys(population.size)
-    return form_groups(population, history, demand, plan.method, weight, keys, box, progress)
+    return form_groups(
+        population, history, demand, plan.method, weight, keys, box, at_least, progress
+    )
 
 
 def finished(

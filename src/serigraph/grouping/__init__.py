@@ -5,7 +5,6 @@ from serigraph.grouping.forming import (
     Grouping,
     Method,
     form_groups,
-    unbearable_values,
     whole_box,
     whole_cell,
 )
@@ -17,7 +16,6 @@ __all__ = [
     "Grouping",
     "Method",
     "form_groups",
-    "unbearable_values",
     "whole_box",
     "whole_cell",
 ]

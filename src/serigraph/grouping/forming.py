@@ -50,12 +50,22 @@ def form_groups(
     weight: NDArray[np.uint8],
     key: NDArray[np.uint64],
     box: Box | None = None,
+    at_least: NDArray[np.int64] | int = 0,
     progress: Progress = silently,
-) -> Grouping:
-    """Propose groups for everybody: valid ones, if there are no ``unbearable_values``. No group
-    reaches beyond the ``box`` that these people have for themselves, where they are not everybody.
+) -> Grouping | NDArray[np.int32]:
+    """Propose valid groups for everybody, or name the values that somebody could not bear even if
+    everybody were one group, also with ``at_least`` so many holders of each.
+
+    Smaller groups might do in that case, if they kept a value away from that person. But which ones
+    they are would depend on who holds it. No group reaches beyond the ``box`` that these people
+    have for themselves, where they are not everybody.
     """
     f = facts(population, history, demand, weight, key)
+    if history.releases:
+        f = f._replace(neediest=_neediest(f))
+        unbearable = _unbearable_values(f, at_least)
+        if len(unbearable):
+            return unbearable
     holders = np.count_nonzero(f.held_start[1:] > f.held_start[:-1])
     simple = f.past.shape[1] == 0 and (len(f.held) == holders or not demand.interleave)
     whole = whole_cell(population.size, box or whole_box(population.domains))
@@ -69,31 +79,35 @@ def form_groups(
     return _numbered(formed, drawn, has_boxes=not demand.interleave)
 
 
-def unbearable_values(
-    population: Population,
-    history: History,
-    demand: Demand,
-    weight: NDArray[np.uint8],
-    at_least: NDArray[np.int64] | int = 0,
-) -> NDArray[np.int32]:
-    """The values that somebody could not bear even if everybody were one group, also with
-    ``at_least`` so many holders of each.
-
-    Smaller groups might do, if they kept a value away from that person. But which ones they are
-    would depend on who holds it.
-    """
-    values = len(population.protected)
-    f = facts(population, history, demand, weight, np.zeros(population.size, dtype=np.uint64))
-    f = narrowed(f._replace(codes=f.codes[:, :0]))  # as the kernels are compiled; nobody asks where
-    people = np.arange(population.size, dtype=np.uint32)
-    needs = side_by_side(
-        lambda part: kernels.largest_targets(f, scratch(values), people, part.start, part.stop),
-        slices(population.size),
+def _neediest(f: Facts) -> NDArray[np.float64]:
+    """The largest target that the past of each person asks for any value."""
+    neediest = np.empty(len(f.past))
+    narrow = narrowed(f._replace(codes=f.codes[:, :0]))  # the type that kernels are compiled for
+    side_by_side(
+        lambda part: kernels.find_neediest(
+            narrow, scratch(len(f.base)), part.start, part.stop, neediest
+        ),
+        slices(len(neediest)),
     )
-    holders = np.maximum(np.bincount(population.held, minlength=values), at_least)
+    return neediest
+
+
+def _unbearable_values(f: Facts, at_least: NDArray[np.int64] | int) -> NDArray[np.int32]:
+    """The values that somebody could not bear if everybody were one group."""
+    holders = np.maximum(np.bincount(f.held, minlength=len(f.base)), at_least)
+    most = f.weight.sum() * (1 + kernels.SLACK)
     held = np.flatnonzero(holders)  # an infinite target of a value that nobody holds is met
-    needed = holders[held] * np.max(needs, axis=0)[held]
-    is_too_much = needed > weight.sum() * (1 + kernels.SLACK)
+    if not len(held) or holders.max() * f.neediest.max(initial=0.0) <= most:
+        return np.empty(0, dtype=np.int32)
+    narrow = narrowed(f._replace(codes=f.codes[:, :0]))
+    people = np.arange(len(f.past), dtype=np.uint32)
+    needs = side_by_side(
+        lambda part: kernels.largest_targets(
+            narrow, scratch(len(f.base)), people, part.start, part.stop
+        ),
+        slices(len(people)),
+    )
+    is_too_much = holders[held] * np.max(needs, axis=0)[held] > most
     return np.asarray(held[is_too_much], dtype=np.int32)
 
 

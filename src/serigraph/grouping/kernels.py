@@ -71,6 +71,7 @@ class Facts(NamedTuple):
     past_lists: NDArray[np.integer]  # how many exposures, and their numbers
     exposure_value: NDArray[np.int32]
     exposure_survival: NDArray[np.float64]  # 1 - n_s/n
+    neediest: NDArray[np.float64]  # of each row of the past, the largest target it asks for
     base: NDArray[np.float64]  # target of each value for a person without history
     rule: NDArray[np.int32]  # of each value, a row of the next
     rules: NDArray[np.float64]  # 1 - threshold, factor, two lengths, ratios, shares
@@ -298,6 +299,69 @@ def largest_targets(f, s, people, a, b):
             s.survival[value] = 1.0
             s.links[value] = 0
     return need
+
+
+@kernel
+def find_neediest(f, s, begin, end, neediest):
+    """Write for these rows of the past the largest target that each asks, of all values.
+
+    Of values with the same rule and number of links the one with the least survival asks the most:
+    only that one's target is worked out.
+    """
+    rules, most = f.rules.shape[0], f.past.shape[1]
+    least = np.ones((rules, most + 1))
+    for value in range(len(f.base)):
+        s.survival[value] = 1.0
+        s.links[value] = 0
+    for row in range(begin, end):
+        met = 0
+        for j in range(most):
+            at = f.past[row, j]
+            for e in range(at + 1, at + 1 + f.past_lists[at] if at >= 0 else at + 1):
+                exposure = f.past_lists[e]
+                value = f.exposure_value[exposure]
+                s.touched[met] = value
+                met += s.links[value] == 0
+                s.links[value] += 1
+                s.survival[value] = max(s.survival[value] * f.exposure_survival[exposure], SMALLEST)
+        for t in range(met):
+            value = s.touched[t]
+            rule, links = f.rule[value], s.links[value]
+            least[rule, links] = min(least[rule, links], s.survival[value])
+            s.survival[value] = 1.0
+            s.links[value] = 0
+        largest = 0.0
+        for rule in range(rules):
+            for links in range(1, most + 1):
+                if least[rule, links] < 1.0:
+                    target = next_target(f.rules, rule, links, least[rule, links])
+                    largest = max(largest, target)
+                    least[rule, links] = 1.0
+        neediest[row] = largest
+
+
+@inner
+def bear_all(f, people, a, b, most, n):
+    """Whether the pasts of the people of a cell let ``most`` of n people hold any of the values; if
+    not, or if that was not worked out, they may still bear those that are held."""
+    if len(f.neediest) == 0:
+        return f.past.shape[1] == 0
+    largest = 0.0
+    for i in range(a, b):
+        largest = max(largest, f.neediest[f.past_row[people[i]]])
+    return most * largest <= n * (1.0 + SLACK)
+
+
+@making
+def is_borne(f, s, people, a, b, touched, n):
+    """Whether every member of a cell bears every value that ``s`` has the tally of, if the n people
+    are one group."""
+    most = 0
+    for t in range(touched):
+        most = max(most, s.holders[s.touched[t]])
+    if size_needed(f, s, touched) <= n * (1.0 + SLACK) and bear_all(f, people, a, b, most, n):
+        return True
+    return find_needs(f, s, people, a, b, touched, n)
 
 
 @inner
@@ -1235,7 +1299,7 @@ def box_state(f, s, people, a, b):
     n, touched = tally(f, s, people, a, b)
     state = PLAIN
     if touched > 0 or f.minimum_size > 1:
-        is_valid = n >= f.minimum_size and find_needs(f, s, people, a, b, touched, n)
+        is_valid = n >= f.minimum_size and is_borne(f, s, people, a, b, touched, n)
         state = VALID if is_valid else FAILED
     clear(s, touched)
     return state
@@ -1329,7 +1393,11 @@ def cut_down(f, s, order, cells, simple, blind_size):
             if touched == 0 and f.minimum_size <= 1:
                 state = PLAIN
             elif not simple:
-                is_valid = n >= f.minimum_size and find_needs(f, s, order, a, b, touched, n)
+                is_valid = n >= f.minimum_size
+                if is_few:
+                    is_valid = find_needs(f, s, order, a, b, touched, n) and is_valid
+                else:
+                    is_valid = is_valid and is_borne(f, s, order, a, b, touched, n)
                 state = VALID if is_valid else FAILED
             least = room_for_all(f, s, touched, size, not simple) if is_few else size
             clear(s, touched)
@@ -1446,7 +1514,12 @@ def check_cells(f, s, order, cells, begin, end, at_least, fits):
     for i in range(begin, end):
         a, b = cells[i, BEGIN], cells[i, END]
         fits[i] = has_counts(f, s, order, a, b)
-        if fits[i] and f.past.shape[1] > 0:
+        n, touched = tally(f, s, order, a, b)
+        most = 0
+        for value in range(len(at_least)):
+            most = max(most, s.holders[value], at_least[value])
+        clear(s, touched)
+        if fits[i] and not bear_all(f, order, a, b, most, n):
             need = largest_targets(f, s, order, a, b)
             n, touched = tally(f, s, order, a, b)
             for value in range(len(need)):

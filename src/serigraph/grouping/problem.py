@@ -84,6 +84,7 @@ def facts(
         past_lists=_own(history.lists, history.lists.dtype.type),
         exposure_value=_own(history.value, np.int32),
         exposure_survival=1.0 - history.count / history.size,
+        neediest=np.empty(0),
         base=demand.base_targets(population),
         rule=np.array([row[kind] for kind in of_value], dtype=np.int32),
         rules=_table(
