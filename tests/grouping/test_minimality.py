@@ -65,11 +65,13 @@ def cells(problem: Case) -> NDArray[np.int64]:
     demand = forming.Demand(problem.demand.rules, problem.demand.minimum_size, interleave=True)
     f = facts(population, problem.history, demand, problem.weight, problem.key)
     whole = forming.whole_cell(population.size, forming.whole_box(population.domains))
-    simple = problem.history.releases == 0
-    formed = forming._interleaved(districts(f, whole, simple), simple, lambda _done, _total: None)
+    has_sets = bool((np.diff(f.held_start) > 1).any())
+    simple = problem.history.releases == 0 and not has_sets
+    drawn = districts(f, whole, simple)
+    formed = forming._interleaved(drawn, simple, lambda _done, _total: None)
     cell = np.empty(population.size, dtype=np.int64)
     for number, (begin, end) in enumerate(formed.cells[:, :2].tolist()):
-        cell[formed.order[begin:end]] = number
+        cell[drawn.people[formed.order[begin:end]]] = number
     return cell
 
 
@@ -279,6 +281,173 @@ def test_borders_of_districts_do_not_depend_on_where_the_holder_is(interleave: b
         shape = (cells if interleave else regions)(problem)
         shapes.append(len(np.unique(shape)) if interleave else np.bincount(shape).max())
     assert len(set(shapes)) == 1
+
+
+@pytest.mark.parametrize("interleave", [True, False])
+def test_a_target_above_a_district_does_not_tell_in_which_one_the_holder_is(
+    interleave: bool,
+) -> None:
+    draw = np.random.default_rng(3)
+    places = [(int(x), int(y)) for x, y in draw.integers(0, 1000, (20_000, 2))]
+    sizes = []
+    for holder in draw.choice(len(places), 6, replace=False).tolist():
+        people = [Person(at, frozenset({0} if i == holder else ())) for i, at in enumerate(places)]
+        problem = case(
+            people,
+            [number_line(1000)] * 2,
+            [ConstantRatio(50)],  # asks for 4,975 people
+            [Fraction(1, 100)],
+            interleave=interleave,
+        )
+        shape = (cells if interleave else regions)(problem)
+        members = np.flatnonzero(shape == shape[holder])
+        other = int(draw.choice(members))
+        people[holder], people[other] = (
+            Person(places[holder], frozenset()),
+            Person(places[other], frozenset({0})),
+        )
+        again = (cells if interleave else regions)(
+            case(
+                people,
+                [number_line(1000)] * 2,
+                [ConstantRatio(50)],
+                [Fraction(1, 100)],
+                interleave=interleave,
+            )
+        )
+        assert np.flatnonzero(again == again[other]).tolist() == members.tolist()
+        sizes.append(len(members))
+    assert min(sizes) >= 4975
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bottom_up_tells_nothing_where_targets_differ_much(seed: int) -> None:
+    """The holder's value has a target of 200, and others one of 4."""
+    draw = np.random.default_rng(seed)
+    places = [tuple(map(int, row)) for row in draw.integers(0, 600, (600, 1 + seed % 2)).tolist()]
+
+    def shape_of(holding: tuple[int, ...]) -> NDArray[np.int64]:
+        people = [Person(at, frozenset({1} if i in holding else ())) for i, at in enumerate(places)]
+        return regions(
+            case(
+                people,
+                [number_line(600)] * len(places[0]),
+                [Geometric(Fraction(2))] * 2,
+                [Fraction(1, 2), Fraction(1, 100)],
+                method="bottom-up",
+            )
+        )
+
+    assert largest_lift(600, 1, shape_of) == 1
+
+
+def test_sets_that_exclude_each_other_do_not_tell_where_they_are() -> None:
+    """Three people with two values each, of three values, need a group each: a cell that has only
+    two must not be merged because all three are in it."""
+    draw = np.random.default_rng(1)
+    near, far = draw.integers(0, 8, 8), draw.integers(90, 100, 60)
+    places = [(int(at),) for at in np.concatenate([near, far])]
+    sets = [frozenset({0, 1}), frozenset({1, 2}), frozenset({0, 2})]
+    sizes = set()
+    for among_near in range(4):
+        for _ in range(3):
+            holders = [
+                *draw.permutation(8)[:among_near].tolist(),
+                *(8 + draw.permutation(60)[: 3 - among_near]).tolist(),
+            ]
+            held = dict(zip(draw.permutation(holders).tolist(), sets, strict=True))
+            people = [Person(at, held.get(i, frozenset())) for i, at in enumerate(places)]
+            problem = case(
+                people,
+                [number_line(100)],
+                [Geometric(Fraction(2))] * 3,
+                [Fraction(1, 2)] * 3,
+                interleave=True,
+            )
+            sizes.add(tuple(sorted(Counter(cells(problem).tolist()).values())))
+    assert len(sizes) == 1
+
+
+def test_large_cells_look_at_no_counts_of_a_few_holders() -> None:
+    """Of two values with targets of 100 and 60, one and three people hold one. Had others of their
+    cells held them, the same cells would have come out."""
+    draw = np.random.default_rng(0)
+    near, far = draw.integers(0, 10, 205), draw.integers(900, 1000, 1600)
+    places = [(int(at),) for at in np.concatenate([near, far])]
+    past = (PastGroup(10**6, {0: 1}),)
+
+    def shape_of(first: int, others: list[int]) -> NDArray[np.int64]:
+        held = {first: frozenset({0}), **dict.fromkeys(others, frozenset({1}))}
+        people = [
+            Person(at, held.get(i, frozenset()), past if i == len(places) - 1 else ())
+            for i, at in enumerate(places)
+        ]
+        problem = case(
+            people,
+            [number_line(1000)],
+            [Geometric(Fraction(2))] * 2,
+            [Fraction(1, 50), Fraction(1, 30)],
+            interleave=True,
+        )
+        return cells(problem)
+
+    for among_near in range(5):
+        near_holders = draw.permutation(205)[:among_near].tolist()
+        far_holders = (205 + draw.permutation(1599)[: 4 - among_near]).tolist()
+        first, *others = draw.permutation([*near_holders, *far_holders]).tolist()
+        shape = shape_of(first, others)
+        for _ in range(6):
+            moved: list[int] = []
+            for holder in (first, *others):
+                members = np.setdiff1d(np.flatnonzero(shape == shape[holder]), moved)
+                moved.append(int(draw.choice(members)))
+            again = shape_of(moved[0], moved[1:])
+            assert len({*zip(shape.tolist(), again.tolist(), strict=True)}) == shape.max() + 1
+
+
+def test_which_of_two_values_is_in_the_larger_group_does_not_tell_who_holds_it() -> None:
+    """Nine people who are alike are dealt into groups of five and four, one holder in each."""
+    in_larger: Counter[int] = Counter()
+    draw = np.random.default_rng(1)
+    for a, b in combinations(range(9), 2):
+        for first, second in ((a, b), (b, a)):
+            for _ in range(8):
+                held = {first: frozenset({0}), second: frozenset({1})}
+                problem = case(
+                    [Person((0,), held.get(i, frozenset())) for i in range(9)],
+                    [number_line(1)],
+                    [Geometric(Fraction(2))] * 2,
+                    [Fraction(1, 2)] * 2,
+                    interleave=True,
+                    seed=int(draw.integers(1 << 40)),
+                )
+                group = problem.groups().group
+                if group[first] != group[second] and np.bincount(group)[group[first]] == 5:
+                    in_larger[first] += 1
+    mean = sum(in_larger.values()) / 9
+    assert mean > 20
+    assert all(abs(in_larger[person] - mean) < 5 * mean**0.5 for person in range(9))
+
+
+def test_strata_have_room_for_a_few_holders_wherever_they_are() -> None:
+    """Of a hundred people ten need groups of twenty, and all holders may be among them."""
+    past = (PastGroup(3, {0: 1}), PastGroup(6, {0: 1}))
+    sizes = set()
+    for needy_holders in range(4):
+        holders = {*range(needy_holders), *range(50, 53 - needy_holders)}
+        people = [
+            Person((0,), frozenset({0} if i in holders else ()), past if i < 10 else ())
+            for i in range(400)
+        ]
+        problem = case(
+            people,
+            [number_line(1)],
+            [Geometric(Fraction(2))],
+            [Fraction(1, 2)],
+            interleave=True,
+        )
+        sizes.add(tuple(sorted(np.bincount(problem.groups().group).tolist())))
+    assert len(sizes) == 1
 
 
 def test_a_choice_between_two_results_would_be_found_out() -> None:

@@ -165,7 +165,7 @@ class _Cutting:
         return np.concatenate([self._merged(s, cell.reshape(1, -1)) for cell in cells])
 
     def _merged(self, s: Scratch, cell: NDArray[np.int64]) -> NDArray[np.int64]:
-        f, size = self.f, kernels.NEIGHBOURHOOD * _least_size(self.f)
+        f, size = self.f, _neighbourhood(self.f)
         tree = kernels.cut_down(f, s, self.order, cell, self.simple, size)
         state = kernels.merge_siblings(f, s, self.order, tree)
         leaf = (tree[:, kernels.RIGHT] == 0) & (state == kernels.PLAIN)
@@ -179,9 +179,13 @@ def _leaves(tree: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(tree[tree[:, kernels.RIGHT] == 0])
 
 
-def _least_size(f: Facts) -> int:
-    """The size of the smallest group that may hold a protected value."""
-    return max(f.minimum_size, int(np.ceil(f.base.min())) if len(f.base) else 1)
+def _neighbourhood(f: Facts) -> int:
+    """The size of a neighbourhood that is cut blind: it has room for many of the smallest groups,
+    and for a few holders of any value, wherever they are."""
+    if not len(f.base):
+        return kernels.NEIGHBOURHOOD * f.minimum_size
+    smallest = max(f.minimum_size, int(np.ceil(f.base.min())))
+    return max(kernels.NEIGHBOURHOOD * smallest, kernels.FEW * int(np.ceil(f.base.max())))
 
 
 def _interleaved(drawn: Districts, simple: bool, report: Report) -> _Formed:

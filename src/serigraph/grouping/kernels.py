@@ -176,6 +176,17 @@ def tally(f, s, people, a, b):
 
 
 @inner
+def sort_values(s, touched):
+    """Put the values touched in the order of their numbers."""
+    for t in range(1, touched):
+        value, k = s.touched[t], t
+        while k > 0 and s.touched[k - 1] > value:
+            s.touched[k] = s.touched[k - 1]
+            k -= 1
+        s.touched[k] = value
+
+
+@inner
 def clear(s, touched):
     for t in range(touched):
         s.holders[s.touched[t]] = 0
@@ -409,11 +420,28 @@ def holders_in(f, people, a, b):
 
 
 @inner
-def room_for_all(f, s, touched, size, knows_needs):
+def groups_apart(f, people, a, b):
+    """How many groups a few holders need so that each can have one alone, if some hold several
+    values: sets may exclude each other in ways that counts do not show. Otherwise 0."""
+    holders, held = np.int64(0), np.int64(0)
+    for i in range(a, b):
+        begin, end = held_by(f, people[i])
+        holders += begin < end
+        held += end - begin
+    return holders if held > holders and holders <= FEW else np.int64(0)
+
+
+@inner
+def room_for_all(f, s, touched, size, knows_needs, apart):
     """How many people a side of a cut needs so that it could hold every holder of the cell, in
-    groups of ``size`` where these interleave; by the targets of the cell's own people, if ``s``
-    has them."""
+    groups of ``size`` where these interleave, of which some need so many ``apart``; by the targets
+    of the cell's own people, if ``s`` has them."""
     room = np.int64(size)
+    if f.interleave:
+        largest = np.int64(size)
+        for t in range(touched if knows_needs else 0):
+            largest = max(largest, np.int64(np.ceil(min(s.need[s.touched[t]], 1e15))))
+        room = max(room, apart * largest)
     for t in range(touched):
         value = s.touched[t]
         if f.interleave and not knows_needs:
@@ -459,6 +487,7 @@ def deal(f, s, people, a, b, present, touched, size, need, first_group, slot):
     for g in range(groups):
         seats[g] = even + (1 if g < n % groups else 0)
     cap = np.empty(touched, dtype=np.int64)
+    sort_values(s, touched)  # they were met in the order of the people, which must not count
     for t in range(touched):
         s.local[s.touched[t]] = t
         cap[t] = int(even * (1.0 + SLACK) / need[s.touched[t]])
@@ -568,17 +597,19 @@ def sort_by_needs(f, s, people, a, b, touched):
 
 
 @inner
-def stratum_room(s, touched, people, size, length):
+def stratum_room(s, touched, people, size, length, apart):
     """How many people a stratum needs that has at least ``length`` of the cell's ``people``, so
-    that groups of ``size`` have room for its holders: for all that the cell has, or for many more
-    than fall to it by chance."""
+    that groups of ``size`` have room for its holders: for all that the cell has of a value, or, if
+    these are many, for many more than fall to it by chance. ``apart`` is the number of groups that
+    holders of sets need in any case."""
     length = max(length, size)
     while length < people:
-        asked = 0.0
+        asked = float(apart)
         for t in range(touched):
             holders = s.holders[s.touched[t]]
             mean = holders * length / people
-            asked = max(asked, min(float(holders), mean + 3.0 * np.sqrt(mean)))
+            likely = max(mean + 3.0 * np.sqrt(mean), float(FEW))
+            asked = max(asked, min(float(holders), likely))
         if length // size >= asked:
             break
         length += size
@@ -597,6 +628,7 @@ def deal_strata(f, s, people, a, b, touched, slot):
     target = sort_by_needs(f, s, people, a, b, touched)
     if target[b - 1 - a] > b - a:
         return np.int64(0)
+    apart = groups_apart(f, people, a, b)
     ends = np.empty(b - a + 1, dtype=np.int64)
     strata, end = 0, b
     while end > a:
@@ -604,10 +636,10 @@ def deal_strata(f, s, people, a, b, touched, slot):
         similar = np.int64(0)
         while end - similar > a and target[end - similar - 1 - a] * SIMILAR > size:
             similar += 1
-        begin = end - stratum_room(s, touched, b - a, size, similar)
+        begin = end - stratum_room(s, touched, b - a, size, similar, apart)
         if begin > a:  # what is left must be able to stand by itself
             below = max(f.minimum_size, np.int64(np.ceil(target[begin - 1 - a])))
-            if begin - a < stratum_room(s, touched, b - a, below, below):
+            if begin - a < stratum_room(s, touched, b - a, below, below, apart):
                 begin = a
         ends[strata] = end
         strata += 1
@@ -1399,7 +1431,10 @@ def cut_down(f, s, order, cells, simple, blind_size):
                 else:
                     is_valid = is_valid and is_borne(f, s, order, a, b, touched, n)
                 state = VALID if is_valid else FAILED
-            least = room_for_all(f, s, touched, size, not simple) if is_few else size
+            least = size
+            if is_few:
+                apart = groups_apart(f, order, a, b)
+                least = room_for_all(f, s, touched, size, not simple, apart)
             clear(s, touched)
         if not f.interleave and not is_blind:
             shrink(f, order, tree, row)
@@ -1422,7 +1457,7 @@ def cut_down(f, s, order, cells, simple, blind_size):
                 least,
                 is_crowded,
                 asks_past,
-                is_blind,
+                is_blind or is_few,
                 found_cut,
             )
         else:
@@ -1510,15 +1545,19 @@ def arrange(leaf, begin, end, start, codes, held, people, arranged_codes, arrang
 def check_cells(f, s, order, cells, begin, end, at_least, fits):
     """Write for each of these cells whether it can stand by itself: the values' shares allow it,
     and its people's pasts would if it were one group, also if ``at_least`` so many of its people
-    held each value. That many could, wherever they are."""
+    held each value, each in a group of its own. That many could, wherever they are."""
+    few, largest = 0, 0.0
+    for value in range(len(at_least)):
+        few = max(few, at_least[value])
+        largest = max(largest, f.base[value] if at_least[value] > 0 else 0.0)
     for i in range(begin, end):
         a, b = cells[i, BEGIN], cells[i, END]
-        fits[i] = has_counts(f, s, order, a, b)
         n, touched = tally(f, s, order, a, b)
-        most = 0
-        for value in range(len(at_least)):
-            most = max(most, s.holders[value], at_least[value])
+        most = few
+        for t in range(touched):
+            most = max(most, s.holders[s.touched[t]])
         clear(s, touched)
+        fits[i] = n >= few * np.ceil(largest) and has_counts(f, s, order, a, b)
         if fits[i] and not bear_all(f, order, a, b, most, n):
             need = largest_targets(f, s, order, a, b)
             n, touched = tally(f, s, order, a, b)
