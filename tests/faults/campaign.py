@@ -1,10 +1,10 @@
 """`make faults`: every fault at every operation on files, and what the next commands find.
 
-    recovered   the release is wholly there or wholly absent, and the next ones can be published
-    lost        a release, or what a command had said that it did, is gone
-    half        anything else that does not fit: files without a ledger, a misleading exit code
-    tracebacks  an error that is not one of Serigraph's
-    hangs       a command that does not end
+recovered   the release is wholly there or wholly absent, and the next ones can be published
+lost        a release, or what a command had said that it did, is gone
+half        anything else that does not fit: files without a ledger, a misleading exit code
+tracebacks  an error that is not one of Serigraph's
+hangs       a command that does not end
 """
 
 from __future__ import annotations

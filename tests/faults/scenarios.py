@@ -16,7 +16,7 @@ import serigraph
 from faults.power_cut import Disk, read_log, write_tree
 from faults.shim import Commands, Fault
 from publishing.clinic import clinic, new_series, policy_text
-from serigraph.errors import AlreadyPublished, SerigraphError, SeriesNotFound
+from serigraph.errors import AlreadyPublished, SeriesNotFound, SerigraphError
 
 RECOVERED, LOST, HALF, TRACEBACK, HANG = OUTCOMES = (
     "recovered",

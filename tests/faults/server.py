@@ -13,7 +13,6 @@ import selectors
 import signal
 import sys
 import tempfile
-from pathlib import Path
 from typing import Any
 
 import jinja2  # noqa: F401 - what commands import when they need it is there before they fork

@@ -203,9 +203,7 @@ def test_a_worker_that_dies_in_the_middle(
     table, series = to_publish
     died = tmp_path / "died"
     try:
-        exit_code, said = publishing(
-            table, series, cluster, WORKER_DIES.format(died=str(died))
-        )
+        exit_code, said = publishing(table, series, cluster, WORKER_DIES.format(died=str(died)))
     finally:
         replaced = cluster.replace_the_dead()
     assert died.exists()

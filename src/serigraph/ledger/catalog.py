@@ -147,9 +147,7 @@ class Catalog:
         rows = self._run("SELECT number FROM release WHERE state <> 'published'")
         return frozenset(number for (number,) in rows)
 
-    def append(
-        self, record: ReleaseRecord, existing: tuple[ReleaseRecord, ...]
-    ) -> ReleaseRecord:
+    def append(self, record: ReleaseRecord, existing: tuple[ReleaseRecord, ...]) -> ReleaseRecord:
         """Add a release to those that were read since the lock was taken; its salt and its chain
         are made here, whatever the record says. A catalog of version 0.1 gets a column for salts
         first."""
