@@ -14,7 +14,7 @@ from types import FrameType
 
 import serigraph
 from faults.power_cut import Disk, read_log, write_tree
-from faults.shim import Commands, Fault
+from faults.shim import Commands, Ended, Fault
 from publishing.clinic import clinic, new_series, policy_text
 from serigraph.errors import AlreadyPublished, SeriesNotFound, SerigraphError
 
@@ -27,7 +27,8 @@ RECOVERED, LOST, HALF, TRACEBACK, HANG = OUTCOMES = (
 )
 _PATIENCE = 60  # seconds
 _BUG = 70
-_SAYS_THAT_IT_IS_OUT = "is committed"
+_IS_OUT = "is committed"
+_LEAVES_IT_OPEN = "'serigraph status' says which releases are out"
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Scenario:
     def after_cut(self, disk: Disk, at: int, choice: str, seed: int, folder: Path) -> Verdict:
         """Cut the power before a change, and look at what is left."""
         write_tree(folder, disk.after_cut(at, choice, seed))
-        return self._judged(folder, is_told=at == len(disk) - 1)
+        return self._judged(folder, says=True if at == len(disk) - 1 else None)
 
     def after_fault(
         self, commands: Commands, fault: Fault, at: int, folder: Path
@@ -85,12 +86,14 @@ class Scenario:
             return Verdict(HANG, "the command does not end")
         if ended.exit_code == _BUG or "Traceback" in ended.said:
             return Verdict(TRACEBACK, ended.said)
-        is_told = ended.exit_code == 0 or _SAYS_THAT_IT_IS_OUT in ended.said
-        verdict = self._judged(folder, is_told)
+        verdict = self._judged(folder, self._says(ended))
         return replace(verdict, reason=f"{verdict.reason}\nThe command said: {ended.said}")
 
-    def _judged(self, folder: Path, is_told: bool) -> Verdict:
-        """``is_told``: whether the command has said that its work is done."""
+    def _says(self, ended: Ended) -> bool | None:
+        """Whether the command says that its work is done; None where it does not say."""
+        return True if ended.exit_code == 0 else None
+
+    def _judged(self, folder: Path, says: bool | None) -> Verdict:
         try:
             with _limited(_PATIENCE):
                 is_done = self._look_at(folder)
@@ -102,8 +105,10 @@ class Scenario:
             return Verdict(HALF, f"{type(error).__name__}: {error}")
         except Exception:
             return Verdict(TRACEBACK, traceback.format_exc())
-        if is_told and not is_done:
+        if says is True and not is_done:
             return Verdict(LOST, "the command had said that it was done")
+        if says is False and is_done:
+            return Verdict(HALF, "the command had said that nothing was done")
         return Verdict(RECOVERED)
 
     def _look_at(self, folder: Path) -> bool:
@@ -128,6 +133,11 @@ class Beginning(Scenario):
 
 
 class Publishing(Scenario):
+    def _says(self, ended: Ended) -> bool | None:
+        if ended.exit_code < 0 or _LEAVES_IT_OPEN in ended.said:
+            return None
+        return ended.exit_code == 0 or _IS_OUT in ended.said
+
     def _look_at(self, folder: Path) -> bool:
         try:
             series = serigraph.Series.open(folder / "series")
@@ -150,10 +160,10 @@ class Publishing(Scenario):
 
 
 class Recovering(Publishing):
-    """A command that changes nothing itself: whatever it says, the release is as it was."""
+    """A command that says nothing of the release that it brings to its place or undoes."""
 
-    def _judged(self, folder: Path, is_told: bool) -> Verdict:
-        return super()._judged(folder, is_told=False)
+    def _judged(self, folder: Path, says: bool | None) -> Verdict:
+        return super()._judged(folder, says=None)
 
 
 def _check(series: serigraph.Series) -> None:

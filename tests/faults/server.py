@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import resource
 import selectors
 import signal
 import sys
@@ -20,9 +21,11 @@ import pyarrow.parquet  # noqa: F401
 
 import serigraph.publishing.publication
 import serigraph.reporting  # noqa: F401
+from faults.shim import Fault
 from serigraph.cli import main
 
 _BUG = 70
+_UNREACHED = 1 << 46  # bytes
 
 
 def run(case: dict[str, Any], report: int) -> None:
@@ -30,6 +33,9 @@ def run(case: dict[str, Any], report: int) -> None:
     shim = ctypes.CDLL(None)
     log = os.open(case["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC) if case["log"] else -1
     sys.argv = ["serigraph", *case["arguments"]]
+    if case["fault"] == Fault.NO_MEMORY:
+        # Allocations fail under a limit only: this one is never reached.
+        resource.setrlimit(resource.RLIMIT_AS, (_UNREACHED, _UNREACHED))
     shim.faults_arm(case["watched"].encode(), log, ctypes.c_long(case["at"]), case["fault"])
     code = 0
     try:

@@ -25,27 +25,34 @@
 enum kind { NONE, INPUT_OUTPUT, FULL_DISK, NO_MEMORY, KILLED }; /* the order of Fault in shim.py */
 enum demand { LOOKS, CHANGES, NEEDS_SPACE };
 
+/* Shared with the processes that a command forks. */
+struct state {
+    long counted;
+    int is_met, is_full;
+    volatile int is_starved;
+};
+static struct state none, *state = &none;
+
 static char root[PATH_MAX];
 static size_t root_length;
 static int log_file = -1;
-static long counted, fault_at;
+static long fault_at;
 static enum kind fault_kind;
-static int is_met, is_full;
-static volatile int is_starved;
 static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
 
 void faults_arm(const char *folder, int log, long at, int kind) {
     snprintf(root, sizeof root, "%s", folder);
-    counted = is_met = is_full = is_starved = 0;
+    state = (struct state *)syscall(SYS_mmap, NULL, sizeof none, PROT_READ | PROT_WRITE,
+                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     log_file = log;
     fault_at = at;
     fault_kind = (enum kind)kind;
     root_length = strlen(root);
 }
 
-void faults_disarm(void) { root_length = 0, is_starved = 0; }
-long faults_counted(void) { return counted; }
-int faults_met(void) { return is_met; }
+void faults_disarm(void) { root_length = 0, state->is_starved = 0; }
+long faults_counted(void) { return state->counted; }
+int faults_met(void) { return state->is_met; }
 
 static int is_watched(const char *path) {
     return strncmp(path, root, root_length) == 0 && strchr("/", path[root_length]);
@@ -71,15 +78,15 @@ static int of_name(int folder, const char *name, char *path) {
 
 /* Count an operation; the error that it has to fail with, or 0. */
 static int fault(enum demand demand) {
-    long number = counted++;
-    if (is_full && demand == NEEDS_SPACE) return ENOSPC;
+    long number = state->counted++;
+    if (state->is_full && demand == NEEDS_SPACE) return ENOSPC;
     if (number != fault_at || fault_kind == NONE) return 0;
     if (fault_kind == FULL_DISK && demand != NEEDS_SPACE) return 0;
-    is_met = 1;
+    state->is_met = 1;
     if (fault_kind == KILLED) syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
-    is_full = fault_kind == FULL_DISK;
-    is_starved = fault_kind == NO_MEMORY;
-    return is_full ? ENOSPC : fault_kind == INPUT_OUTPUT ? EIO : 0;
+    state->is_full = fault_kind == FULL_DISK;
+    state->is_starved = fault_kind == NO_MEMORY;
+    return state->is_full ? ENOSPC : fault_kind == INPUT_OUTPUT ? EIO : 0;
 }
 
 /* A record of the log: how long everything is, then everything. */
@@ -172,12 +179,12 @@ ssize_t pwrite(int file, const void *data, size_t length, off_t at) {
 ssize_t write(int file, const void *data, size_t length) {
     char path[PATH_MAX];
     if (!of_file(file, path)) return syscall(SYS_write, file, data, length);
-    int was_full = is_full;
+    int was_full = state->is_full;
     long at = place_of(file);
     pthread_mutex_lock(&order);
     int error = fault(NEEDS_SPACE);
     /* A disk that has just become full still takes the first half. */
-    if (is_full && !was_full && length > 1) length /= 2, error = 0;
+    if (state->is_full && !was_full && length > 1) length /= 2, error = 0;
     ssize_t result = error ? -1 : syscall(SYS_write, file, data, length);
     if (result >= 0) note('w', path, "", at, data, (size_t)result);
     pthread_mutex_unlock(&order);
@@ -292,8 +299,8 @@ DIR *fdopendir(int file) {
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
 
 static int starves(void) {
-    if (!is_starved) return 0;
-    is_starved = 0;
+    if (!state->is_starved) return 0;
+    state->is_starved = 0;
     errno = ENOMEM;
     return 1;
 }
