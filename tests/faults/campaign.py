@@ -10,25 +10,36 @@ hangs       a command that does not end
 from __future__ import annotations
 
 import argparse
+import itertools
+import multiprocessing
+import os
 import random
 import shutil
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from faults.scenarios import OUTCOMES, RECOVERED, Scenario, Verdict, all_scenarios
+from faults.scenarios import (
+    OUTCOMES,
+    RECOVERED,
+    SCENARIOS,
+    Scenario,
+    Verdict,
+    all_scenarios,
+)
 from faults.shim import Commands, Fault
 
 ERRORS = {
     "I/O error": Fault.INPUT_OUTPUT,
     "full disk": Fault.FULL_DISK,
     "no memory": Fault.NO_MEMORY,
-    "SIGKILL": Fault.KILLED,
 }
 POWER_CUT = "power cut"
-_CHOICES = [("kept", 0), ("lost", 0), *(("mixed", seed) for seed in range(6))]
+KINDS = (POWER_CUT, *ERRORS)
+_CHOICES = [("kept", 0), ("lost", 0), *(("mixed", seed) for seed in range(40))]
 
 
 def after_power_cuts(
@@ -62,33 +73,46 @@ def after_errors(
                 yield f"at operation {at}", verdict
 
 
+def counted(scenario: str, kind: str, share: float) -> Counter[str]:
+    """The outcomes of one kind of fault in one scenario; what is not well is said."""
+    found: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as folder, Commands() as commands:
+        scratch = Path(folder)
+        scenarios = {each.name: each for each in all_scenarios(scratch, commands)}
+        for place, verdict in cases(scenarios[scenario], kind, commands, scratch, share):
+            found[verdict.outcome] += 1
+            if verdict.outcome != RECOVERED:
+                print(
+                    f"{verdict.outcome}: {scenario}, {kind} {place}: {verdict.reason}",
+                    file=sys.stderr,
+                )
+    return found
+
+
+def cases(
+    scenario: Scenario, kind: str, commands: Commands, scratch: Path, share: float = 1.0
+) -> Iterator[tuple[str, Verdict]]:
+    """All cases of a kind, or a share of them, with the place of each."""
+    if kind == POWER_CUT:
+        return after_power_cuts(scenario, commands, scratch, share)
+    return after_errors(scenario, commands, scratch, ERRORS[kind], share)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--share", type=float, default=1.0, help="of all cases, chosen at random")
-    parser.add_argument("--kinds", nargs="+", choices=[POWER_CUT, *ERRORS])
-    parser.add_argument("--scenarios", nargs="+")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--scenarios", nargs="+", choices=SCENARIOS, default=SCENARIOS)
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
     chosen = parser.parse_args()
     total: Counter[str] = Counter()
     print(f"{'':29}{'':9}{'cases':>11}" + "".join(f"{name:>11}" for name in OUTCOMES))
-    with tempfile.TemporaryDirectory() as folder, Commands() as commands:
-        scratch = Path(folder)
-        for scenario in all_scenarios(scratch, commands):
-            if chosen.scenarios and scenario.name not in chosen.scenarios:
-                continue
-            for kind in chosen.kinds or [POWER_CUT, *ERRORS]:
-                cases = (
-                    after_power_cuts(scenario, commands, scratch, chosen.share)
-                    if kind == POWER_CUT
-                    else after_errors(scenario, commands, scratch, ERRORS[kind], chosen.share)
-                )
-                counted: Counter[str] = Counter()
-                for place, verdict in cases:
-                    counted[verdict.outcome] += 1
-                    if verdict.outcome != RECOVERED:
-                        where = f"{scenario.name}, {kind} {place}"
-                        print(f"{verdict.outcome}: {where}: {verdict.reason}", file=sys.stderr)
-                print(_row(scenario.name, kind, counted), flush=True)
-                total += counted
+    work = list(itertools.product(chosen.scenarios, chosen.kinds))
+    with ProcessPoolExecutor(chosen.processes, multiprocessing.get_context("spawn")) as pool:
+        running = [pool.submit(counted, *each, chosen.share) for each in work]
+        for (scenario, kind), each in zip(work, running, strict=True):
+            print(_row(scenario, kind, each.result()), flush=True)
+            total += each.result()
     print(_row("together", "", total))
     sys.exit(total.total() != total[RECOVERED])
 

@@ -31,6 +31,14 @@ _IS_OUT = "is committed"
 _LEAVES_IT_OPEN = "'serigraph status' says which releases are out"
 
 
+BEGINNING, PUBLISHING, UNDOING, FINISHING = SCENARIOS = (
+    "beginning a series",
+    "publishing",
+    "recovering before the commit",
+    "recovering after the commit",
+)
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What was found after a fault, and why it is not well."""
@@ -204,16 +212,15 @@ def all_scenarios(scratch: Path, commands: Commands) -> list[Scenario]:
     series = new_series(one / "series", policy_text())
     serigraph.publish(one / "first.parquet", series)
     publish = ("publish", "{folder}/second.parquet", "--series", "{folder}/series")
-    publishing = Publishing("publishing", one, publish)
+    publishing = Publishing(PUBLISHING, one, publish)
     disk, _ = publishing.record(commands, scratch)
+    undone, finished = _cut_short(disk, scratch)
     status = ("status", "{folder}/series")
     return [
-        Beginning("beginning a series", nothing, begin),
+        Beginning(BEGINNING, nothing, begin),
         publishing,
-        *(
-            Recovering(f"recovering {kind} the commit", state, status)
-            for kind, state in _cut_short(disk, scratch).items()
-        ),
+        Recovering(UNDOING, undone, status),
+        Recovering(FINISHING, finished, status),
     ]
 
 
@@ -225,15 +232,15 @@ def _tables(folder: Path) -> Path:
     return folder
 
 
-def _cut_short(disk: Disk, scratch: Path) -> dict[str, Path]:
+def _cut_short(disk: Disk, scratch: Path) -> tuple[Path, Path]:
     """A publication that will be undone, its parts written, and one that will be finished: the
     last moments before SQLite begins the commit, and before the public files are moved."""
-    ends = {"before": "series/catalog.sqlite-journal", "after": "series/releases/second"}
     states = [disk.after_cut(at, "kept") for at in range(len(disk))]
-    return {
-        kind: write_tree(
-            scratch / f"cut {kind} the commit",
-            next(state for state, then in pairwise(states) if end in then),
-        )
-        for kind, end in ends.items()
-    }
+
+    def before(name: str) -> dict[str, bytes | None]:
+        return next(state for state, then in pairwise(states) if name in then)
+
+    return (
+        write_tree(scratch / "undone", before("series/catalog.sqlite-journal")),
+        write_tree(scratch / "finished", before("series/releases/second")),
+    )

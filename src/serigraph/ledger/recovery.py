@@ -108,9 +108,12 @@ def sweep(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> None:
     with storage_errors(layout.staging):
         for folder in _folders(layout.ledger):
             if _is_unfinished(folder) and folder not in committed:
-                # Moved as a whole first: a half-removed folder could lose its marker and look
-                # like one that was committed.
+                # Moved as a whole first, and for good: a half-removed folder could lose its marker
+                # and look like one that was committed. A power cut may undo a move that nobody
+                # waited for, and keep what was removed after it.
                 os.replace(folder, layout.staging / f"swept-{folder.name}")
+                sync(layout.ledger)
+                sync(layout.staging)
         for leftover in sorted(layout.staging.iterdir()):
             if leftover.is_dir():
                 # Tasks that outlive a killed driver find their folder gone, and cannot fill it
