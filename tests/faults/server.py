@@ -14,6 +14,7 @@ import selectors
 import signal
 import sys
 import tempfile
+import time
 from typing import Any
 
 import jinja2  # noqa: F401 - what commands import when they need it is there before they fork
@@ -44,9 +45,23 @@ def run(case: dict[str, Any], report: int) -> None:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
     finally:
         shim.faults_disarm()
-        os.write(report, json.dumps([shim.faults_met(), shim.faults_counted()]).encode())
+        os.write(report, f"\n[{shim.faults_met()}, {shim.faults_counted()}]".encode())
     sys.stderr.flush()
     os._exit(code)
+
+
+def _read_to_the_end(pipe: int, patience: float) -> tuple[bytes, bool]:
+    """All that comes until the process, and whatever it has started, is gone; and whether that
+    does not happen."""
+    content, last = b"\n", time.monotonic() + patience
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(pipe, selectors.EVENT_READ)
+        while waiting.select(max(last - time.monotonic(), 0)):
+            piece = os.read(pipe, 1000)
+            if not piece:
+                return content, False
+            content += piece
+    return content, True
 
 
 def ended(case: dict[str, Any], patience: float) -> dict[str, object]:
@@ -63,17 +78,14 @@ def ended(case: dict[str, Any], patience: float) -> dict[str, object]:
                 sys.excepthook(*sys.exc_info())
             os._exit(_BUG)
         os.close(writing)
-        # The pipe is closed when the child, and whatever it has started, is gone.
-        with selectors.DefaultSelector() as waiting:
-            waiting.register(reading, selectors.EVENT_READ)
-            is_hung = not waiting.select(patience)
+        said_of_faults, is_hung = _read_to_the_end(reading, patience)
         if is_hung:
             os.kill(child, signal.SIGKILL)
-        counted = os.read(reading, 1000)
         os.close(reading)
         _, status = os.waitpid(child, 0)
         said.seek(0)
-        is_met, operations = json.loads(counted) if counted else (True, 0)
+        # A command that was killed says nothing; one that forks says it once for each process.
+        is_met, operations = json.loads(said_of_faults.rpartition(b"\n")[2] or b"[1, 0]")
         return {
             "exit_code": os.waitstatus_to_exitcode(status),
             "said": said.read().decode(errors="replace"),
