@@ -4,17 +4,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help demo test test-spark check bench bench-compare bench-grouping bench-spark peers reproduce lock clean
+.PHONY: help demo test test-spark faults check bench bench-compare bench-grouping bench-growth bench-spark peers reproduce lock clean
 
 help:
 	@echo "make demo            a clinic of 40,000 people publishes ten releases"
 	@echo "make test            the gate and all tests"
 	@echo "make test-spark      all tests of Spark, some of which take minutes"
+	@echo "make faults          power cuts, I/O errors, full disks and no memory at every file operation"
 	@echo "make check           the gate: ruff, mypy, import contract"
 	@echo "make bench           speed, side by side with the machine's floor"
 	@echo "make peers           other programs for make bench to run, installed apart"
 	@echo "make bench-compare   the last two runs of it beside each other"
 	@echo "make bench-grouping  group sizes and precision on several data sets"
+	@echo "make bench-growth    a release and an audit after 10 and after 200 releases"
 	@echo "make bench-spark     Spark beside the local engine: time and traffic at 1M, 3M, 10M people"
 	@echo "make reproduce       the paper's study and what goes beyond it"
 	@echo "make lock            pin the newest versions that the ranges allow"
@@ -32,6 +34,10 @@ test: check
 
 test-spark: $(READY)
 	$(BIN)/python -m pytest tests/spark
+
+# A sample of it is part of make test; the whole takes about half an hour on two cores.
+faults: $(READY)
+	@cd tests && ../$(BIN)/python -m faults.campaign
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -52,6 +58,9 @@ bench-compare: $(READY)
 
 bench-grouping: $(READY)
 	$(BIN)/python -m benchmarks.grouping
+
+bench-growth: $(READY)
+	$(BIN)/python -m benchmarks.growth
 
 # Other sizes: make bench-spark PEOPLE="100000 300000"
 PEOPLE ?= 1000000 3000000 10000000

@@ -84,8 +84,13 @@ def table(people: int, release: int, returning: float = 0.8) -> pl.DataFrame:
     if release > 1:
         fresh = chance.random(people) > returning
         ids = np.where(fresh, ids + people * release, ids)
-    values = NAMES[chance.choice(VALUES, people, p=shares())]
-    return pl.DataFrame({"person": ids, **_people(ids), "diagnosis": values}).sort("person")
+    return people_with_values(ids, chance).sort("person")
+
+
+def people_with_values(ids: np.ndarray, chance: np.random.Generator) -> pl.DataFrame:
+    """These people, each with a value drawn anew."""
+    values = NAMES[chance.choice(VALUES, len(ids), p=shares())]
+    return pl.DataFrame({"person": ids, **_people(ids), "diagnosis": values})
 
 
 def registry(people: int) -> pl.DataFrame:

@@ -7,6 +7,7 @@ import random
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -238,11 +239,12 @@ Links = dict[tuple[int, str, str], tuple[int, int]]  # of release, person and va
 def links_in(evidence: Evidence) -> Links:
     """n_s and n of every person and value in every release."""
     found: Links = {}
-    for release in range(evidence.releases):
-        for person, group in enumerate(evidence.group[release].tolist()):
-            for entry in range(*evidence.start[group : group + 2].tolist() if group >= 0 else (0,)):
+    known = evidence.memberships
+    for person, (begin, end) in enumerate(pairwise(known.first.tolist())):
+        for release, group in zip(known.release[begin:end], known.group[begin:end], strict=True):
+            for entry in range(*evidence.start[group : group + 2].tolist()):
                 name = evidence.values[int(evidence.value[entry])]
-                pair = (release, str(evidence.ids[person]), name)
+                pair = (int(release), str(evidence.ids[person]), name)
                 found[pair] = (int(evidence.count[entry]), int(evidence.size[entry]))
     return found
 

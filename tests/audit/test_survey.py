@@ -17,6 +17,7 @@ from serigraph.auditing import exact
 from serigraph.auditing.evidence import (
     Assumption,
     Evidence,
+    Memberships,
     added_up,
     as_promised,
     members_known,
@@ -29,19 +30,19 @@ Group = tuple[list[int], int, dict[int, int]]  # members, absent ones, value -> 
 
 
 def evidence_of(people: int, releases: list[list[Group]], thresholds: list[Fraction]) -> Evidence:
-    group = np.full((len(releases), people), -1, dtype=np.int32)
-    present = np.zeros((len(releases), people), dtype=np.bool_)
+    memberships = []
     first_group, start = [0], [0]
     value: list[int] = []
     count: list[int] = []
     size: list[int] = []
     present_size: list[int] = []
-    for row, groups in enumerate(releases):
+    for groups in releases:
+        of_release: list[tuple[int, int, bool]] = []
         for members, absent, held in groups:
             if not held:
                 continue
-            group[row, members] = len(start) - 1
-            present[row, members[absent:]] = True
+            number_of_group = len(start) - 1
+            of_release += [(who, number_of_group, n >= absent) for n, who in enumerate(members)]
             for number in sorted(held):
                 value.append(number)
                 count.append(held[number])
@@ -49,14 +50,15 @@ def evidence_of(people: int, releases: list[list[Group]], thresholds: list[Fract
                 present_size.append(len(members) - absent)
             start.append(len(value))
         first_group.append(len(start) - 1)
+        who, group, present = np.array(of_release, dtype=np.int64).reshape(-1, 3).T
+        memberships.append((who, group, present.astype(np.bool_)))
     return Evidence(
         ids=pl.Series([f"p{number}" for number in range(people)]),
         labels=tuple(f"r{number}" for number in range(len(releases))),
         members=(people,) * len(releases),
         values=tuple(f"v{number}" for number in range(len(thresholds))),
         thresholds=tuple(thresholds),
-        group=group,
-        present=present,
+        memberships=Memberships.of(people, memberships),
         first_group=np.array(first_group),
         start=np.array(start),
         value=np.array(value, dtype=np.int32),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger import crashing
+from ledger import children
 from ledger.builders import FIRST, SECOND, draft_of, new_series, proof_of, publish
 from serigraph.errors import AlreadyPublished, SeriesBusy
 from serigraph.ledger import Series
@@ -19,25 +19,25 @@ def test_a_second_writer_is_refused_and_readers_are_not(tmp_path: Path) -> None:
     with series.writing() as writer:
         staged = writer.staging / "table.csv"
         staged.write_text("x")
-        assert crashing.exit_code_of(crashing.act_and_report, "publish", series.path) == (
+        assert children.exit_code_of(children.act_and_report, "publish", series.path) == (
             SeriesBusy.exit_code
         )
-        assert crashing.exit_code_of(crashing.act_and_report, "open", series.path) == 0
+        assert children.exit_code_of(children.act_and_report, "open", series.path) == 0
         assert staged.read_text() == "x"
         assert len(Series.open(series.path).releases()) == 1
         series.check()
         series.export(tmp_path / "out")
         writer.commit(proof_of(SECOND), draft_of("b"))
-    assert crashing.exit_code_of(crashing.act_and_report, "publish", series.path) == (
+    assert children.exit_code_of(children.act_and_report, "publish", series.path) == (
         AlreadyPublished.exit_code
     )
 
 
 def test_a_second_writer_waits_as_long_as_it_says(tmp_path: Path) -> None:
     series = new_series(tmp_path)
-    locked, lock_speaks = crashing.pipe()
-    release_hears, release = crashing.pipe()
-    child = crashing.in_child(crashing.hold_the_lock, series.path, lock_speaks, release_hears)
+    locked, lock_speaks = children.pipe()
+    release_hears, release = children.pipe()
+    child = children.in_child(children.hold_the_lock, series.path, lock_speaks, release_hears)
     assert locked.recv() == "locked"
     began = time.monotonic()
     with pytest.raises(SeriesBusy), series.writing(wait=0.2):
@@ -52,9 +52,9 @@ def test_a_second_writer_waits_as_long_as_it_says(tmp_path: Path) -> None:
 
 def test_the_lock_dies_with_its_holder(tmp_path: Path) -> None:
     series = new_series(tmp_path)
-    locked, lock_speaks = crashing.pipe()
-    release_hears, _release = crashing.pipe()
-    child = crashing.in_child(crashing.hold_the_lock, series.path, lock_speaks, release_hears)
+    locked, lock_speaks = children.pipe()
+    release_hears, _release = children.pipe()
+    child = children.in_child(children.hold_the_lock, series.path, lock_speaks, release_hears)
     assert locked.recv() == "locked"
     with pytest.raises(SeriesBusy), series.writing():
         pass
@@ -66,12 +66,12 @@ def test_the_lock_dies_with_its_holder(tmp_path: Path) -> None:
 def test_many_publishers_of_one_table_make_one_release(tmp_path: Path) -> None:
     series = new_series(tmp_path)
     publish(series, "a", FIRST)
-    children = [
-        crashing.in_child(crashing.act_and_report, "publish", series.path) for _ in range(6)
+    publishers = [
+        children.in_child(children.act_and_report, "publish", series.path) for _ in range(6)
     ]
-    for child in children:
-        child.join(60)
-    codes = [child.exitcode for child in children]
+    for publisher in publishers:
+        publisher.join(60)
+    codes = [publisher.exitcode for publisher in publishers]
     assert codes.count(0) == 1
     assert set(codes) <= {0, AlreadyPublished.exit_code, SeriesBusy.exit_code}
     assert [release.label for release in series.releases()] == ["a", "b"]
@@ -85,7 +85,7 @@ def test_a_reader_in_the_same_process_does_not_drop_the_lock(tmp_path: Path) -> 
         series.history(proof_of(SECOND).ids, ["flu"])
         series.exposures("ann", "flu")
         series.check()
-        assert crashing.exit_code_of(crashing.act_and_report, "publish", series.path) == (
+        assert children.exit_code_of(children.act_and_report, "publish", series.path) == (
             SeriesBusy.exit_code
         )
 

@@ -57,25 +57,6 @@ def check_recovered(path: Path, table: Path, before: dict[str, str]) -> bool:
     return is_out
 
 
-def test_killed_at_every_state_of_the_disk(hospital: tuple[Path, Path], tmp_path: Path) -> None:
-    template, table = hospital
-    before = digest_of_series(template)
-    answer = tmp_path / "points.json"
-    whole = shutil.copytree(template, tmp_path / "whole")
-    assert dying.run_to_the_end(dying.list_points, whole, table, answer) == 0
-    points = json.loads(answer.read_text())
-    assert len(points) > 10
-    outcomes = []
-    for point in points:
-        copy = shutil.copytree(template, tmp_path / f"at-{point}")
-        killed = dying.run_to_the_end(dying.publish_and_die, copy, table, point)
-        assert killed == -signal.SIGKILL
-        outcomes.append(check_recovered(copy, table, before))
-        shutil.rmtree(copy)
-    assert set(outcomes) == {False, True}
-    assert outcomes == sorted(outcomes)  # once it is committed it stays
-
-
 def test_a_real_process_killed_at_random(hospital: tuple[Path, Path], tmp_path: Path) -> None:
     template, table = hospital
     before = digest_of_series(template)

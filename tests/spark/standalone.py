@@ -35,9 +35,12 @@ class Cluster:
         self.workers.append(worker)
         return worker
 
-    def replace_worker(self, number: int) -> None:
-        """Another worker for one that was killed."""
-        self.workers[number] = self._start_worker()
+    def replace_the_dead(self) -> int:
+        """Another worker for each that has died; says how many."""
+        dead = [place for place, worker in enumerate(self.workers) if worker.poll() is not None]
+        for place in dead:
+            self.workers[place] = self._start_worker()
+        return len(dead)
 
     def _start_worker(self) -> subprocess.Popen[bytes]:
         name = f"worker-{len(self.processes)}"
@@ -51,15 +54,6 @@ class Cluster:
         self.url = self._said("master", r"Starting Spark master at (spark://\S+)")
         for _ in range(workers):
             self.add_worker()
-
-    def kill_worker(self, number: int) -> int:
-        """SIGKILL for a worker, its executors and their Python, at once; says how many died."""
-        worker = self.workers[number]
-        dying = [*reversed(descendants(worker.pid)), worker.pid]
-        for pid in dying:
-            _kill(pid)
-        worker.wait()
-        return len(dying)
 
     def end(self) -> None:
         for process in reversed(self.processes):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -139,38 +140,75 @@ def to_publish(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "table", tmp_path / "series"
 
 
-def publishing(table: Path, series: Path, cluster: Cluster) -> subprocess.Popen[str]:
-    """A publisher with so many partitions that it can be met in the middle."""
-    program = f"""
+# Publishes with so many partitions that some are done when others are not begun; what is in
+# FAULT says who dies, and when.
+PROGRAM = """
+import os, signal
+from pathlib import Path
 import serigraph
-serigraph.publish({str(table)!r}, {str(series)!r}, engine="spark", master={cluster.url!r},
-                  spark_settings={SMALL}, partition_people=400, allow_suppression=True)
+from serigraph.ledger import writer
+from serigraph.ledger.catalog import Catalog
+from serigraph.reporting.risk import measure_risk
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+{fault}
+serigraph.publish({table!r}, {series!r}, engine="spark", master={master!r},
+                  spark_settings={settings}, partition_people=400, allow_suppression=True,
+                  measure=measured)
 """
-    return subprocess.Popen(
-        [sys.executable, "-c", program], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+# The first task whose draft is written kills its worker, its executor and itself.
+WORKER_DIES = """
+def measured(made, plan, history):
+    try:
+        os.close(os.open({died!r}, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return measure_risk(made, plan, history)
+    above = [os.getpid()]
+    while b"deploy.worker.Worker" not in Path(f"/proc/{{above[-1]}}/cmdline").read_bytes():
+        status = Path(f"/proc/{{above[-1]}}/status").read_text()
+        above.append(int(status.split("PPid:")[1].split()[0]))
+    for process in reversed(above):
+        os.kill(process, signal.SIGKILL)
+"""
+# All drafts are written, and none is in the ledger yet.
+DRIVER_DIES_BEFORE_PARTS = """
+measured = measure_risk
+writer.Writer.commit_written = lambda *_: die()
+"""
+# All parts are in the ledger, and the catalog does not know them yet.
+DRIVER_DIES_BEFORE_COMMIT = """
+measured = measure_risk
+Catalog.commit = lambda _: die()
+"""
+
+
+def publishing(table: Path, series: Path, cluster: Cluster, fault: str) -> tuple[int, str]:
+    """Publish in a process of its own, with a fault; its exit code, and what it said."""
+    names = {"table": str(table), "series": str(series), "master": cluster.url, "settings": SMALL}
+    ended = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(fault=fault, **names)],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=300,
     )
+    return ended.returncode, ended.stderr
 
 
-def wait_for(series: Path, pattern: str, publisher: subprocess.Popen[str]) -> None:
-    while not any(series.glob(pattern)):
-        assert publisher.poll() is None, publisher.communicate()[1]
-        time.sleep(0.01)
-
-
-def test_a_worker_that_is_killed_in_the_middle(
-    to_publish: tuple[Path, Path], cluster: Cluster
+def test_a_worker_that_dies_in_the_middle(
+    to_publish: tuple[Path, Path], cluster: Cluster, tmp_path: Path
 ) -> None:
     table, series = to_publish
-    publisher = publishing(table, series, cluster)
+    died = tmp_path / "died"
     try:
-        wait_for(series, DRAFTS, publisher)
-        assert not (series / "ledger/0001").exists()
-        assert cluster.kill_worker(0) >= 3, "a worker, its executor, and Python at work"
-        told = publisher.communicate(timeout=240)[1]
+        exit_code, said = publishing(table, series, cluster, WORKER_DIES.format(died=str(died)))
     finally:
-        publisher.kill()
-        cluster.replace_worker(0)
-    assert publisher.returncode == 0, told
+        replaced = cluster.replace_the_dead()
+    assert died.exists()
+    assert replaced == 1
+    assert exit_code == 0, said
     found = serigraph.audit(series)
     assert found.is_within
     assert found.files_agree
@@ -179,23 +217,23 @@ def test_a_worker_that_is_killed_in_the_middle(
 
 
 @pytest.mark.parametrize(
-    "moment", [DRAFTS, pytest.param("ledger/0001/*", marks=pytest.mark.thorough)]
+    "fault",
+    [
+        DRIVER_DIES_BEFORE_PARTS,
+        pytest.param(DRIVER_DIES_BEFORE_COMMIT, marks=pytest.mark.thorough),
+    ],
 )
-def test_a_driver_that_is_killed_in_the_middle(
-    moment: str, to_publish: tuple[Path, Path], cluster: Cluster
+def test_a_driver_that_dies_in_the_middle(
+    fault: str, to_publish: tuple[Path, Path], cluster: Cluster
 ) -> None:
     table, series = to_publish
-    publisher = publishing(table, series, cluster)
-    try:
-        wait_for(series, moment, publisher)
-    finally:
-        publisher.kill()
-    publisher.communicate()
-    releases = serigraph.status(series).releases
+    exit_code, said = publishing(table, series, cluster, fault)
+    assert exit_code == -signal.SIGKILL, said
+    assert any(series.glob(DRAFTS))
+    assert any(series.glob("ledger/0001/*")) is (fault == DRIVER_DIES_BEFORE_COMMIT)
+    assert serigraph.status(series).releases == ()
     assert not any((series / "staging").iterdir())
-    # When its parts are written a release is so nearly done that it may be out before the kill.
-    assert not releases or moment != DRAFTS
-    assert len(list((series / "ledger").iterdir())) == len(releases)
+    assert not any((series / "ledger").iterdir())
     serigraph.publish(data.table(6_000, 2), series, label="again", allow_suppression=True)
     found = serigraph.audit(series)
     assert found.is_within

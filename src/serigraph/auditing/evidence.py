@@ -6,8 +6,10 @@ ledger, or from releases that other tools made.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -17,13 +19,44 @@ from serigraph.errors import ImpossibleState
 
 
 @dataclass(frozen=True)
+class Memberships:
+    """Who was in which group that held a protected value: those of person i are at
+    ``first[i]..first[i+1]-1``, ascending by release. Releases that somebody was not in take no
+    room."""
+
+    first: NDArray[np.int64]
+    release: NDArray[np.int32]
+    group: NDArray[np.int32]
+    present: NDArray[np.bool_]  # has a record
+
+    @staticmethod
+    def of(people: int, releases: Sequence[InRelease]) -> Memberships:
+        """From who was where, release by release, nobody twice in one."""
+        number = np.zeros(people, dtype=np.int64)
+        for person, _, _ in releases:
+            number[person] += 1
+        first = np.concatenate([[0], np.cumsum(number)])
+        release, group = np.empty(first[-1], dtype=np.int32), np.empty(first[-1], dtype=np.int32)
+        present = np.empty(first[-1], dtype=np.bool_)
+        free = first[:-1].copy()
+        for j, (person, its_group, is_present) in enumerate(releases):
+            place = free[person]
+            release[place], group[place], present[place] = j, its_group, is_present
+            free[person] = place + 1
+        return Memberships(first, release, group, present)
+
+
+InRelease = tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.bool_]]
+"""People, the group of each, and whether each has a record."""
+
+
+@dataclass(frozen=True)
 class Evidence:
     """Memberships and compositions of all releases, protected values only.
 
-    ``group[j, i]`` is the group of person i in release j, or -1 where the person was in no group
-    that held a protected value. Groups of all releases are numbered through, release by release:
-    release j has ``first_group[j]..first_group[j+1]-1``. Group g holds the entries
-    ``start[g]..start[g+1]-1``, ascending by value.
+    Groups of all releases are numbered through, release by release: release j has
+    ``first_group[j]..first_group[j+1]-1``. Group g holds the entries ``start[g]..start[g+1]-1``,
+    ascending by value.
     """
 
     ids: pl.Series
@@ -31,8 +64,7 @@ class Evidence:
     members: tuple[int, ...]  # people in each release, exposed or not
     values: tuple[str, ...]
     thresholds: tuple[Fraction, ...]
-    group: NDArray[np.int32]  # [release, person]
-    present: NDArray[np.bool_]  # [release, person]: has a record
+    memberships: Memberships
     first_group: NDArray[np.int64]
     start: NDArray[np.int64]
     value: NDArray[np.int32]  # of each entry
@@ -43,7 +75,7 @@ class Evidence:
     def __post_init__(self) -> None:
         entries = len(self.value)
         if not (
-            self.group.shape == self.present.shape == (len(self.labels), len(self.ids))
+            len(self.memberships.first) == len(self.ids) + 1
             and len(self.first_group) == len(self.labels) + 1
             and len(self.start) == int(self.first_group[-1]) + 1
             and int(self.start[-1]) == entries
@@ -56,48 +88,33 @@ class Evidence:
     def releases(self) -> int:
         return len(self.labels)
 
-    def until(self, release: int) -> Evidence:
-        """What was known after the first so many releases."""
-        groups = int(self.first_group[release])
-        entries = int(self.start[groups])
-        return Evidence(
-            ids=self.ids,
-            labels=self.labels[:release],
-            members=self.members[:release],
-            values=self.values,
-            thresholds=self.thresholds,
-            group=self.group[:release],
-            present=self.present[:release],
-            first_group=self.first_group[: release + 1],
-            start=self.start[: groups + 1],
-            value=self.value[:entries],
-            count=self.count[:entries],
-            size=self.size[:entries],
-            present_size=self.present_size[:entries],
-        )
-
 
 @dataclass(frozen=True)
 class Assumption:
-    """One way to read the evidence: who is in which group, how many to choose from, and how the
+    """One way to read the evidence: which memberships count, how many to choose from, and how the
     risks of several releases combine."""
 
     name: str
-    group: NDArray[np.int32]
+    group: NDArray[np.int32]  # of each membership, -1 where it does not count
     size: NDArray[np.int64]
     adds: bool = False  # the sum of the risks instead of independence
+
+    @cached_property
+    def people(self) -> NDArray[np.int64]:
+        """How many people are in each group, up to the last that has anybody."""
+        return np.bincount(self.group[self.group >= 0])
 
 
 def as_promised(evidence: Evidence) -> Assumption:
     """The adversary of the policy, and releases that are independent of each other (Lemma 4)."""
-    return Assumption("as promised", evidence.group, evidence.size)
+    return Assumption("as promised", evidence.memberships.group, evidence.size)
 
 
 def presence_known(evidence: Evidence) -> Assumption:
     """The adversary knows who has a record: the others hide nobody, and are linked to nothing."""
     return Assumption(
         "presence known",
-        np.where(evidence.present, evidence.group, np.int32(-1)),
+        np.where(evidence.memberships.present, evidence.memberships.group, np.int32(-1)),
         np.maximum(evidence.present_size, evidence.count),
     )
 
@@ -105,7 +122,9 @@ def presence_known(evidence: Evidence) -> Assumption:
 def added_up(evidence: Evidence) -> Assumption:
     """The risks of the releases added up (Boole), which is what they can come to where each keeps
     its n_s/n whatever the others show. Where values persist they do not keep it: no bound."""
-    return Assumption("probabilities added up", evidence.group, evidence.size, adds=True)
+    return Assumption(
+        "probabilities added up", evidence.memberships.group, evidence.size, adds=True
+    )
 
 
 def members_known(evidence: Evidence, number: int) -> Assumption:
@@ -115,4 +134,5 @@ def members_known(evidence: Evidence, number: int) -> Assumption:
     """
     left = np.maximum(evidence.size - number, evidence.count)
     plural = "" if number == 1 else "s"
-    return Assumption(f"{number} member{plural} of each group known", evidence.group, left)
+    name = f"{number} member{plural} of each group known"
+    return Assumption(name, evidence.memberships.group, left)

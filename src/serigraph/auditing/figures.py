@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.auditing.evidence import Assumption, Evidence
-from serigraph.auditing.exact import crossings, largest_probability
+from serigraph.auditing.exact import (
+    crossings,
+    exposures,
+    histories,
+    largest_probability,
+    probability,
+)
 from serigraph.records import WorstPair, worst_of
 from serigraph.verification import kernels
 
@@ -57,7 +63,7 @@ class Survey:
 
 def survey(evidence: Evidence, assumption: Assumption) -> Survey:
     """The global breach probability of every pair after every release, under an assumption."""
-    releases, people = assumption.group.shape
+    releases, people = evidence.releases, len(evidence.ids)
     risk = evidence.count / np.maximum(assumption.size, 1)
     pairs, above = np.zeros(releases, dtype=np.int64), np.zeros(releases, dtype=np.int64)
     total = np.zeros(releases)
@@ -73,6 +79,8 @@ def survey(evidence: Evidence, assumption: Assumption) -> Survey:
         start, kept = _entries_of(evidence, threshold)
         worst = np.full((releases, 2), -1, dtype=np.int64)
         found = kernels.survey_exposures(
+            evidence.memberships.first,
+            evidence.memberships.release,
             assumption.group,
             start,
             evidence.value[kept],
@@ -97,21 +105,24 @@ def survey(evidence: Evidence, assumption: Assumption) -> Survey:
     exceeds = crossed < releases
     np.add.at(above, crossed[exceeds], 1)
     np.minimum.at(crossing, undecided[exceeds, 0], crossed[exceeds])
-    first_link = _first_links(assumption.group)
+    linked = _so_far(_first_links(evidence, assumption), releases)
+    exceeding = _so_far(crossing, releases)
+    pairs, total, above = np.cumsum(pairs), np.cumsum(total), np.cumsum(above)
+    by_probability, by_share = np.cumsum(by_probability, axis=0), np.cumsum(by_share, axis=0)
     touched = [max((each.probability for each in of), default=Fraction(0)) for of in closest]
     touched_worst = [worst_of(each) for each in closest]
     so_far = list(accumulate(touched_worst, lambda one, other: worst_of((one, other))))
     maxima = _maxima(evidence, assumption, touched, largest, largest_value)
     after = tuple(
         Figures(
-            pairs=int(pairs[: release + 1].sum()),
-            people=int((first_link <= release).sum()),
+            pairs=int(pairs[release]),
+            people=int(linked[release]),
             largest=maxima[release],
-            mean=float(total[: release + 1].sum() / max(pairs[: release + 1].sum(), 1)),
-            pairs_above=int(above[: release + 1].sum()),
-            people_above=int((crossing <= release).sum()),
-            by_probability=tuple(by_probability[: release + 1].sum(axis=0).tolist()),
-            by_share_of_threshold=tuple(by_share[: release + 1].sum(axis=0).tolist()),
+            mean=float(total[release] / max(pairs[release], 1)),
+            pairs_above=int(above[release]),
+            people_above=int(exceeding[release]),
+            by_probability=tuple(by_probability[release].tolist()),
+            by_share_of_threshold=tuple(by_share[release].tolist()),
             worst=so_far[release],
         )
         for release in range(releases)
@@ -134,8 +145,9 @@ def localised(evidence: Evidence, assumption: Assumption, release: int) -> Figur
     Under every assumption the risk of a pair in one release is n_s/n of its group.
     """
     first, last = int(evidence.first_group[release]), int(evidence.first_group[release + 1])
-    charged = assumption.group[release]
-    weight = np.bincount(charged[charged >= 0] - first, minlength=last - first)
+    weight = np.zeros(last - first, dtype=np.int64)
+    charged = assumption.people[first:last]
+    weight[: len(charged)] = charged
     entries = slice(int(evidence.start[first]), int(evidence.start[last]))
     group = np.repeat(np.arange(last - first), np.diff(evidence.start[first : last + 1]))
     kept = weight[group] > 0
@@ -150,7 +162,7 @@ def localised(evidence: Evidence, assumption: Assumption, release: int) -> Figur
     share = np.clip(share, 0, SHARES - 1)
     return Figures(
         pairs=pairs,
-        people=int((charged >= 0).sum()),
+        people=int(charged.sum()),
         largest=_largest(count, size, risk),
         mean=float((risk * people).sum() / max(pairs, 1)),
         pairs_above=int(people[exceeds].sum()),
@@ -192,10 +204,19 @@ def _counted(place: NDArray[np.int64], weight: NDArray[np.int64], bins: int) -> 
     return tuple(np.bincount(place, weights=weight, minlength=bins).astype(np.int64).tolist())
 
 
-def _first_links(group: NDArray[np.int32]) -> NDArray[np.int64]:
+def _first_links(evidence: Evidence, assumption: Assumption) -> NDArray[np.int64]:
     """The first release in which each person was linked to anything, or the number of releases."""
-    is_linked = group >= 0
-    return np.where(is_linked.any(axis=0), is_linked.argmax(axis=0), len(group))
+    known = evidence.memberships
+    person = np.repeat(np.arange(len(evidence.ids)), np.diff(known.first))
+    linked = np.flatnonzero(assumption.group >= 0)[::-1]  # the first of each person is written last
+    found = np.full(len(evidence.ids), evidence.releases, dtype=np.int64)
+    found[person[linked]] = known.release[linked]
+    return found
+
+
+def _so_far(release: NDArray[np.int64], releases: int) -> NDArray[np.int64]:
+    """How many people have come to their release after each; the number of releases is never."""
+    return np.cumsum(np.bincount(release, minlength=releases + 1)[:releases])
 
 
 def _touched(
@@ -205,11 +226,10 @@ def _touched(
     for release, (person, value) in enumerate(worst.tolist()):
         if person < 0:
             continue
-        so_far = Assumption(
-            assumption.name, assumption.group[: release + 1], assumption.size, assumption.adds
-        )
-        known = evidence.until(release + 1)
-        exact = largest_probability(known, so_far, np.array([person]), np.array([value]))
+        pair = np.array([person]), np.array([value])
+        at, size, count = (each[0] for each in histories(evidence, assumption, *pair))
+        known = exposures(size[at <= release].tolist(), count[at <= release].tolist())
+        exact = probability(known, assumption.adds)
         yield release, WorstPair(evidence.values[value], exact, threshold)
 
 

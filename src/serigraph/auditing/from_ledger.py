@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
-from serigraph.auditing.evidence import Evidence
+from serigraph.auditing.evidence import Evidence, InRelease, Memberships
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, MEMBERS, VALUES, read_part, read_people
@@ -28,8 +28,7 @@ def evidence_of(series: Series, releases: Sequence[ReleaseRecord]) -> Evidence:
     parts = [read_part(layout, release, VALUES) for release in known]
     names = _names(parts)
     number = pl.DataFrame({"value": names, "index": np.arange(len(names), dtype=np.int32)})
-    group = np.full((len(known), people.height), -1, dtype=np.int32)
-    present = np.zeros((len(known), people.height), dtype=np.bool_)
+    memberships: list[InRelease] = []
     first_group, lengths, entries, sizes, present_sizes = [0], [], [], [], []
     for row, release in enumerate(known):
         held = (
@@ -43,9 +42,10 @@ def evidence_of(series: Series, releases: Sequence[ReleaseRecord]) -> Evidence:
         shown_as = np.full(release.groups, -1, dtype=np.int32)
         shown_as[kept] = np.arange(first_group[-1], first_group[-1] + len(kept), dtype=np.int32)
         members = read_part(layout, release, MEMBERS)
-        person = members["person"].to_numpy()
-        group[row, person] = shown_as[members["group"].to_numpy()]
-        present[row, person] = members["present"].to_numpy()
+        group = shown_as[members["group"].to_numpy()]
+        is_shown = group >= 0
+        person, present = members["person"].to_numpy(), members["present"].to_numpy()
+        memberships.append((person[is_shown], group[is_shown], present[is_shown]))
         groups = read_part(layout, release, GROUPS)
         chosen_from = groups["present" if release.is_presence_known else "size"].to_numpy()
         first_group.append(first_group[-1] + len(kept))
@@ -64,8 +64,7 @@ def evidence_of(series: Series, releases: Sequence[ReleaseRecord]) -> Evidence:
         members=tuple(release.members for release in known),
         values=tuple(names.to_list()),
         thresholds=thresholds_of(known, names.to_list()),
-        group=group,
-        present=present,
+        memberships=Memberships.of(people.height, memberships),
         first_group=np.array(first_group, dtype=np.int64),
         start=np.concatenate([[0], *(np.asarray(each) for each in lengths)]).cumsum(dtype=np.int64),
         value=together["index"].to_numpy().astype(np.int32),

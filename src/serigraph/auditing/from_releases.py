@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.auditing.evidence import Evidence
+from serigraph.auditing.evidence import Evidence, InRelease, Memberships
 from serigraph.auditing.known_people import KnownPeople
 from serigraph.auditing.matching import match, read_regions
 from serigraph.auditing.reading import ReadRelease
@@ -125,16 +125,14 @@ def gather_evidence(matched: Sequence[Matched], policy: Policy) -> Evidence:
     ids = pl.concat([each.ids.gather(np.unique(each.person)) for each in matched]).unique().sort()
     names = pl.concat([each.entries["value"] for each in matched]).unique().sort()
     index = pl.DataFrame({"value": names, "index": np.arange(len(names), dtype=np.int32)})
-    group = np.full((len(matched), len(ids)), -1, dtype=np.int32)
-    present = np.zeros((len(matched), len(ids)), dtype=np.bool_)
+    memberships: list[InRelease] = []
     first_group, parts = [0], []
-    for row, each in enumerate(matched):
+    for each in matched:
         somewhere = np.unique(each.person)
         place = np.full(len(each.ids), -1, dtype=np.int64)
         place[somewhere] = _places(each.ids.gather(somewhere), ids)
         person, combined, entries = _combined(each, index)
-        group[row, place[person]] = np.where(combined >= 0, combined + first_group[-1], -1)
-        present[row, place[somewhere]] = each.present[somewhere]
+        memberships.append((place[person], combined + first_group[-1], each.present[person]))
         parts.append(entries)
         first_group.append(first_group[-1] + int(combined.max(initial=-1)) + 1)
     together = pl.concat(parts)
@@ -150,8 +148,7 @@ def gather_evidence(matched: Sequence[Matched], policy: Policy) -> Evidence:
         members=tuple(len(np.unique(each.person)) for each in matched),
         values=tuple(names.to_list()),
         thresholds=tuple(policy.threshold_of(name) for name in names),
-        group=group,
-        present=present,
+        memberships=Memberships.of(len(ids), memberships),
         first_group=np.array(first_group, dtype=np.int64),
         start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         value=together["index"].to_numpy().astype(np.int32),
@@ -328,8 +325,8 @@ def _combined(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], pl.DataFrame]:
     """People with the set of groups that they may be in, and the largest risk of each set.
 
-    Returns people, the number of their set (-1 where it holds nothing protected), and the entries
-    of the sets: group, index, count, size, present_size.
+    Returns those of them whose groups hold anything protected, the number of their set, and the
+    entries of the sets: group, index, count, size, present_size.
     """
     held = matched.entries.join(index, on="value")
     held = held.with_columns(

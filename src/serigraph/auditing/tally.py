@@ -121,7 +121,7 @@ def _worst(
     is_within = whole.crossing >= evidence.releases
     order = np.lexsort((-whole.largest, is_within))[:number]
     order = order[whole.largest[order] > 0]
-    size, count = histories(evidence, assumption, order, whole.largest_value[order])
+    _, size, count = histories(evidence, assumption, order, whole.largest_value[order])
     found = []
     for place, person in enumerate(order.tolist()):
         value = int(whole.largest_value[person])

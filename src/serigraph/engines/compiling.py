@@ -233,7 +233,9 @@ def _survey() -> None:
     number, numbers = np.zeros(1, dtype=np.int64), np.zeros((1, 2), dtype=np.int64)
     share = np.ones(1)
     verifying.survey_exposures(
-        np.zeros((1, 1), dtype=np.int32),
+        np.arange(2),
+        np.zeros(1, dtype=np.int32),
+        np.zeros(1, dtype=np.int32),
         np.arange(2),
         np.zeros(1, dtype=np.int32),
         share,

@@ -142,10 +142,15 @@ class Catalog:
             records.append(_record(row))
         return tuple(records)
 
-    def append(self, record: ReleaseRecord) -> ReleaseRecord:
-        """Add a release, inside the lock; its salt and its chain are made here, whatever the record
-        says. A catalog of version 0.1 gets a column for salts first."""
-        existing = self.releases()
+    def unpublished(self) -> frozenset[int]:
+        """The numbers of releases whose files are not in their place yet."""
+        rows = self._run("SELECT number FROM release WHERE state <> 'published'")
+        return frozenset(number for (number,) in rows)
+
+    def append(self, record: ReleaseRecord, existing: tuple[ReleaseRecord, ...]) -> ReleaseRecord:
+        """Add a release to those that were read since the lock was taken; its salt and its chain
+        are made here, whatever the record says. A catalog of version 0.1 gets a column for salts
+        first."""
         identity, has_salt = self._identity()
         if not has_salt:
             self._run("ALTER TABLE release ADD COLUMN salt TEXT NOT NULL DEFAULT ''")

@@ -39,6 +39,15 @@ class Numbered:
 
         return Numbered(ids, numbers_of(ids, known()), sum(people))
 
+    def first_release(self, releases: tuple[ReleaseRecord, ...]) -> int:
+        """The place of the first release that had any of these people: numbers are given in the
+        order in which people come."""
+        known = self.number[self.number >= 0]
+        if not len(known):
+            return len(releases)
+        come = np.cumsum([release.newcomers for release in releases])
+        return int(np.searchsorted(come, known.min(), "right"))
+
     def numbers(self, ids: pl.Series) -> NDArray[np.int64]:
         """The numbers of some of these people; before the first release nobody has one."""
         if self.people == 0:
@@ -64,13 +73,24 @@ def numbers_of(ids: pl.Series, known: Iterable[pl.Series]) -> NDArray[np.int64]:
     [3, -1, 0]
     """
     if ids.dtype == pl.Int64:
-        pieces = (piece.to_numpy() for each in known for piece in each.get_chunks())
-        return _searched(ids.to_numpy(), pieces)
+        return _searched(ids.to_numpy(), _gathered(each.to_numpy() for each in known))
     numbers = np.full(len(ids), -1, dtype=np.int64)
     people = pl.concat(known).alias("id").to_frame().with_row_index("person")
     found = ids.alias("id").to_frame().with_row_index("place").join(people, on="id")
     numbers[found["place"].to_numpy()] = found["person"].to_numpy()
     return numbers
+
+
+def _gathered(pieces: Iterable[NDArray[np.int64]]) -> Iterator[NDArray[np.int64]]:
+    """The same numbers in fewer pieces: each is searched at a price of its own."""
+    small: list[NDArray[np.int64]] = []
+    for piece in pieces:
+        small.append(piece)
+        if sum(map(len, small)) >= TOGETHER:
+            yield np.concatenate(small)
+            small.clear()
+    if small:
+        yield np.concatenate(small)
 
 
 def _searched(ids: NDArray[np.int64], known: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -23,7 +23,13 @@ from numpy.typing import NDArray
 from serigraph.errors import ImpossibleState, LedgerDamaged, TableError
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.release import IdType, ReleaseRecord
-from serigraph.ledger.storage import RESTORE, FileDigest, digest_of, storage_errors
+from serigraph.ledger.storage import (
+    RESTORE,
+    FileDigest,
+    compare_here,
+    digest_of,
+    storage_errors,
+)
 from serigraph.population import Proof, are_in_order, ascend, occurrences, order_by
 from serigraph.threads import side_by_side
 
@@ -252,6 +258,20 @@ def read_files(layout: Layout, release: ReleaseRecord, part: str) -> list[bytes]
     return [_content(layout, folder / name, digests.get(name)) for name in names]
 
 
+def check_unread(layout: Layout, releases: tuple[ReleaseRecord, ...], read: str) -> None:
+    """Compare the parts of releases with their digests, but for the kind that was ``read``."""
+    compare_here(
+        [
+            (
+                folder := layout.parts(release.number),
+                tuple(file for file in release.parts if file.name not in files_of(release, read)),
+                layout.name_of(folder),
+            )
+            for release in releases
+        ]
+    )
+
+
 def _content(layout: Layout, path: Path, sha256: str | None) -> bytes:
     where = layout.name_of(path)
     with storage_errors(path):
@@ -273,7 +293,13 @@ def read_people(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> pl.DataF
 
 def read_newcomers(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> Iterator[pl.Series]:
     """The ids of the people that each release was the first for, in the order of their numbers."""
-    return (read_part(layout, release, PEOPLE)["id"] for release in releases)
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for release in releases:
+        files = read_files(layout, release, PEOPLE)
+        read = [pq.ParquetFile(pa.BufferReader(each)).read(use_threads=False) for each in files]
+        yield pl.Series(pa.concat_tables(read)["id"])
 
 
 def _encode(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -20,7 +19,9 @@ from serigraph.ledger.numbers import Numbered
 from serigraph.ledger.parts import (
     GROUPS,
     MEMBERS,
+    PEOPLE,
     VALUES,
+    check_unread,
     count_rows,
     read_files,
     read_members,
@@ -56,34 +57,41 @@ def recall_history(
     ``protected``, in the order that they were asked for.
 
     People that the ledger does not know have -1 everywhere. Groups that held none of the values
-    are left out. Sizes follow the adversary that each release was made against.
+    are left out. Sizes follow the adversary that each release was made against. Releases before
+    the first that had any of these people are only compared with their digests.
     """
-    # Who people are is looked up beside what groups held.
-    with ThreadPoolExecutor(1) as beside:
-        looking = beside.submit(Numbered.asked, layout, releases, ids)
-        if not releases:
-            return looking.result(), History.none(len(ids))
-        report = partial(progress, "recalling")
-        values = side_by_side(lambda each: read_files(layout, each, VALUES), releases)
-        # Everything is written where it stays: to provide memory takes the system longer than to
-        # fill it.
-        rows = list(map(count_rows, values))
-        ends = list(
-            accumulate(n + min(n, each.groups) for n, each in zip(rows, releases, strict=True))
-        )
-        numbers = np.empty(ends[-1], dtype=kind_of_numbers(0))
-        room = np.split(numbers, ends[:-1])
-        held = side_by_side(
-            lambda j: _Held.recall(
-                _sizes(layout, releases[j]), values[j], rows[j], protected, room[j]
-            ),
-            range(len(releases)),
-            first_half(report),
-        )
-        values.clear()  # what follows finds its memory
-        asked = looking.result()
+    asked = Numbered.asked(layout, releases, ids)
+    begin = asked.first_release(releases)
+    check_unread(layout, releases[:begin], read=PEOPLE)
+    past = History.none(len(ids))
+    if begin < len(releases):
+        past = _recall(layout, releases[begin:], asked, protected, partial(progress, "recalling"))
+    return asked, past.after(begin)
+
+
+def _recall(
+    layout: Layout,
+    releases: tuple[ReleaseRecord, ...],
+    asked: Numbered,
+    protected: Sequence[str],
+    report: Report,
+) -> History:
+    """The history of people over some releases."""
+    values = side_by_side(lambda each: read_files(layout, each, VALUES), releases)
+    # Everything is written where it stays: to provide memory takes the system longer than to
+    # fill it.
+    rows = list(map(count_rows, values))
+    ends = list(accumulate(n + min(n, each.groups) for n, each in zip(rows, releases, strict=True)))
+    numbers = np.empty(ends[-1], dtype=kind_of_numbers(0))
+    room = np.split(numbers, ends[:-1])
+    held = side_by_side(
+        lambda j: _Held.recall(_sizes(layout, releases[j]), values[j], rows[j], protected, room[j]),
+        range(len(releases)),
+        first_half(report),
+    )
+    values.clear()  # what follows finds its memory
     first = [0, *accumulate(len(each.lists) for each in held)]
-    tiles = _Tiles.empty(len(ids), len(releases), kind_of_places(first[-1]))
+    tiles = _Tiles.empty(len(asked.ids), len(releases), kind_of_places(first[-1]))
     _place_groups(layout, releases, held, first, asked, tiles, second_half(report))
     together = Exposures.together([each.exposures for each in held])
     number = np.split(together.number, list(accumulate(len(each.exposures) for each in held))[:-1])
@@ -94,14 +102,13 @@ def recall_history(
         lambda j: held[j].write_lists(number[j].astype(kind), lists[first[j] : first[j + 1]]),
         range(len(releases)),
     )
-    history = History(
+    return History(
         groups=tiles.by_person(),
         lists=lists,
         value=together.value,
         count=together.count,
         size=together.size,
     )
-    return asked, history
 
 
 @dataclass(frozen=True)

@@ -78,13 +78,15 @@ def check_files(
     compare([(folder, files, layout.name_of(folder)) for folder, files in folders])
 
 
-def finish_publication(layout: Layout, catalog: Catalog) -> bool:
+def finish_publication(
+    layout: Layout, catalog: Catalog, releases: tuple[ReleaseRecord, ...]
+) -> bool:
     """Bring the public files of committed releases to their place, inside the catalog's lock.
 
     Every step may have been done already by a process that was killed. Says whether the catalog
     was changed, so that its transaction has to be committed.
     """
-    pending = [release for release in catalog.releases() if not release.is_published]
+    pending = [release for release in releases if not release.is_published]
     for release in pending:
         staged, published = layout.staged(release.number), layout.published(release.label)
         with storage_errors(published):
@@ -106,9 +108,12 @@ def sweep(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> None:
     with storage_errors(layout.staging):
         for folder in _folders(layout.ledger):
             if _is_unfinished(folder) and folder not in committed:
-                # Moved as a whole first: a half-removed folder could lose its marker and look
-                # like one that was committed.
+                # Moved as a whole first, and for good: a half-removed folder could lose its marker
+                # and look like one that was committed. A power cut may undo a move that nobody
+                # waited for, and keep what was removed after it.
                 os.replace(folder, layout.staging / f"swept-{folder.name}")
+                sync(layout.ledger)
+                sync(layout.staging)
         for leftover in sorted(layout.staging.iterdir()):
             if leftover.is_dir():
                 # Tasks that outlive a killed driver find their folder gone, and cannot fill it
@@ -123,13 +128,14 @@ def sweep(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> None:
 def recover(layout: Layout) -> None:
     """Finish or discard what a killed process left; ``SeriesBusy`` if another one is at work."""
     with Catalog.opened(layout.catalog) as catalog:
-        if not _has_leftovers(layout, catalog.releases()):
+        if not (catalog.unpublished() or _has_leftovers(layout)):
             return
         catalog.lock(wait=0.0)
         make_folders(layout)
-        refuse_strangers(layout, traces(layout), catalog.releases())
-        finish_publication(layout, catalog)
-        sweep(layout, catalog.releases())
+        releases = catalog.releases()
+        refuse_strangers(layout, traces(layout), releases)
+        finish_publication(layout, catalog, releases)
+        sweep(layout, releases)
         catalog.commit()
 
 
@@ -139,7 +145,7 @@ def recover_quietly(layout: Layout) -> None:
         recover(layout)
 
 
-def settle(layout: Layout, number: int, patience: float = 60.0) -> None:
+def settle(layout: Layout, record: ReleaseRecord, patience: float = 60.0) -> None:
     """Bring a release that was just committed to its place, or see another process do so.
 
     The commit ended the lock, so the next publisher may be in already; it does the same thing
@@ -148,7 +154,7 @@ def settle(layout: Layout, number: int, patience: float = 60.0) -> None:
     deadline = time.monotonic() + patience
     while True:
         with Catalog.opened(layout.catalog) as catalog:
-            if catalog.releases()[number - 1].is_published:
+            if record.number not in catalog.unpublished():
                 return
             try:
                 catalog.lock(wait=0.1)
@@ -156,7 +162,8 @@ def settle(layout: Layout, number: int, patience: float = 60.0) -> None:
                 if time.monotonic() >= deadline:
                     raise
                 continue
-            finish_publication(layout, catalog)
+            if record.number in catalog.unpublished():
+                finish_publication(layout, catalog, (record,))
             catalog.commit()
 
 
@@ -179,10 +186,8 @@ def _is_unfinished(parts: Path) -> bool:
     return UNCOMMITTED in names or not names
 
 
-def _has_leftovers(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> bool:
+def _has_leftovers(layout: Layout) -> bool:
     with storage_errors(layout.root):
-        return (
-            not all(release.is_published for release in releases)
-            or (layout.staging.is_dir() and any(layout.staging.iterdir()))
-            or any(_is_unfinished(path) for path in _folders(layout.ledger))
+        return (layout.staging.is_dir() and any(layout.staging.iterdir())) or any(
+            _is_unfinished(path) for path in _folders(layout.ledger)
         )

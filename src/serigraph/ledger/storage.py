@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from serigraph.errors import LedgerDamaged, StorageError
-from serigraph.threads import side_by_side
+from serigraph.threads import side_by_side, slices
 
 _REMEDIES = {
     errno.ENOSPC: "free some space and run the command again",
@@ -21,6 +21,8 @@ _REMEDIES = {
     errno.EACCES: "give yourself permission to write there and run the command again",
     errno.EPERM: "give yourself permission to write there and run the command again",
 }
+
+_FILES = 8  # that a thread takes at a time
 
 RESTORE = "restore the file from a backup; nothing is published until then"
 
@@ -108,4 +110,9 @@ def compare_here(folders: list[Recorded]) -> None:
     files = [
         (folder, digest, shown_as) for folder, digests, shown_as in folders for digest in digests
     ]
-    side_by_side(lambda file: check_digests(file[0], (file[1],), shown_as=file[2]), files)
+
+    def compare(part: slice) -> None:
+        for folder, digest, shown_as in files[part]:
+            check_digests(folder, (digest,), shown_as=shown_as)
+
+    side_by_side(compare, slices(len(files), longest=_FILES))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -209,7 +210,8 @@ class Writer:
                 salt="",
                 chain="",
                 state="committed",
-            )
+            ),
+            self.releases,
         )
         self._catalog.commit()
         self._is_done = True
@@ -226,15 +228,14 @@ class Writer:
 
     def _publish(self, record: ReleaseRecord) -> ReleaseRecord:
         try:
-            settle(self._layout, record.number)
-        except SerigraphError as error:
+            settle(self._layout, record)
+        except (SerigraphError, MemoryError) as error:
             raise StorageError(
                 "the release is committed, but its files could not be moved to their place yet",
                 where=f"releases/{record.label}",
                 remedy=f"see to this and run any command on the series: {error}",
             ) from error
-        with Catalog.opened(self._layout.catalog) as catalog:
-            return catalog.releases()[record.number - 1]
+        return replace(record, state="published")
 
 
 @contextmanager
@@ -245,11 +246,12 @@ def writer_of(layout: Layout, wait: float, compare: Comparing | None) -> Iterato
         with Catalog.opened(layout.catalog) as catalog:
             catalog.lock(wait)
             make_folders(layout)
-            while finish_publication(layout, catalog):
+            releases = catalog.releases()
+            while finish_publication(layout, catalog, releases):
                 # What was found is final at once, not only when this release is.
                 catalog.commit()
                 catalog.lock(wait)
-            releases = catalog.releases()
+                releases = catalog.releases()
             refuse_strangers(layout, traces(layout), releases)
             if compare is not None:
                 check_parts(layout, releases, compare)

@@ -77,6 +77,13 @@ class History:
             size=together.size,
         )
 
+    def after(self, releases: int) -> History:
+        """The same with so many releases before it that had nobody of these people."""
+        if not releases:
+            return self
+        before = np.full((len(self.groups), releases), -1, dtype=self.groups.dtype)
+        return replace(self, groups=np.hstack([before, self.groups]))
+
     def subset(self, kept: NDArray[Any]) -> History:
         """The history of some of the people only."""
         return replace(self, groups=self.groups[kept])

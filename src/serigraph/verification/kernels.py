@@ -238,6 +238,8 @@ def tenth(share, parts):
 
 @kernel
 def survey_exposures(
+    first,
+    release,
     group,
     start,
     value,
@@ -256,6 +258,9 @@ def survey_exposures(
 ):
     """Follow every (person, value) pair through all releases, and count where it stands after each.
 
+    Person i was in the groups ``group[first[i]:first[i+1]]`` of these releases, ascending; those
+    below zero do not count.
+
     ``risk`` is the probability of a link in each entry of a group. Risks combine as independent
     ones do, or add up where ``adds``. What is counted at release j is what release j changed, so
     that sums along the releases give the state after each: ``pairs`` linked for the first time,
@@ -269,7 +274,7 @@ def survey_exposures(
     Returns (person, value) of all pairs that came too close to their threshold for floats to
     decide; they are in neither ``above`` nor ``crossing``.
     """
-    releases, people = group.shape
+    releases, people = len(pairs), len(first) - 1
     values = len(threshold)
     bins, shares = by_probability.shape[1], by_share.shape[1] - 1
     probability = np.zeros(values)
@@ -281,8 +286,8 @@ def survey_exposures(
     record = np.full(releases, -1.0)
     for person in range(people):
         number = 0
-        for j in range(releases):
-            g = group[j, person]
+        for m in range(first[person], first[person + 1]):
+            j, g = release[m], group[m]
             if g < 0:
                 continue
             for e in range(start[g], start[g + 1]):

@@ -9,12 +9,13 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from serigraph.auditing.evidence import Evidence
+from serigraph.auditing.evidence import Evidence, Memberships
 from serigraph.auditing.from_ledger import thresholds_of
 from serigraph.auditing.tally import Tally, merged, tally
 from serigraph.engines.spark.ledger_frames import LedgerFrames
@@ -122,10 +123,12 @@ def _evidence(
     people = ordered["person"].unique().sort()
     release = ordered["release"].to_numpy() - first_release
     place = people.search_sorted(ordered["person"]).to_numpy()
-    group = np.full((len(labels), len(people)), -1, dtype=np.int32)
-    group[release, place] = np.arange(len(ordered), dtype=np.int32)
-    present = np.zeros(group.shape, dtype=np.bool_)
-    present[release, place] = ordered["present"].to_numpy()
+    first_group = np.searchsorted(release, np.arange(len(labels) + 1)).astype(np.int64)
+    group, present = np.arange(len(ordered)), ordered["present"].to_numpy()
+    memberships = [
+        (place[begin:end], group[begin:end], present[begin:end])
+        for begin, end in pairwise(first_group)
+    ]
     lengths = ordered["held"].list.len().to_numpy().astype(np.int64)
     entries = ordered["held"].explode().struct.unnest()
     return Evidence(
@@ -134,9 +137,8 @@ def _evidence(
         members=(0,) * len(labels),  # pieces do not know how many people there are in all
         values=tuple(names),
         thresholds=thresholds,
-        group=group,
-        present=present,
-        first_group=np.searchsorted(release, np.arange(len(labels) + 1)).astype(np.int64),
+        memberships=Memberships.of(len(people), memberships),
+        first_group=first_group,
         start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         value=entries["value"].to_numpy().astype(np.int32),
         count=entries["count"].to_numpy().astype(np.int64),

@@ -1,0 +1,246 @@
+"""What is interrupted by a fault, and what has to be found after it."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from types import FrameType
+
+import serigraph
+from faults.power_cut import Disk, read_log, write_tree
+from faults.shim import Commands, Ended, Fault
+from publishing.clinic import clinic, new_series, policy_text
+from serigraph.errors import AlreadyPublished, SeriesNotFound, SerigraphError
+
+RECOVERED, LOST, HALF, TRACEBACK, HANG = OUTCOMES = (
+    "recovered",
+    "lost",
+    "half",
+    "tracebacks",
+    "hangs",
+)
+_PATIENCE = 60  # seconds
+_BUG = 70
+_IS_OUT = "is committed"
+_LEAVES_IT_OPEN = "'serigraph status' says which releases are out"
+
+
+BEGINNING, PUBLISHING, UNDOING, FINISHING = SCENARIOS = (
+    "beginning a series",
+    "publishing",
+    "recovering before the commit",
+    "recovering after the commit",
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found after a fault, and why it is not well."""
+
+    outcome: str
+    reason: str = ""
+
+
+class NotWhole(Exception):
+    """Something of a release is there, and something is not."""
+
+
+class Lost(Exception):
+    """What was there before a command is not."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A command in a folder that has the tables of three releases, and in ``series`` the first."""
+
+    name: str
+    before: Path
+    arguments: tuple[str, ...]
+
+    def command(self, folder: Path) -> list[str]:
+        return [each.format(folder=folder) for each in self.arguments]
+
+    def record(self, commands: Commands, scratch: Path) -> tuple[Disk, int]:
+        """Run it without a fault: how the disk changed, and how many operations there were."""
+        folder = shutil.copytree(self.before, scratch / "recorded")
+        log = scratch / "log"
+        ended = commands.run(*self.command(folder), watched=folder, log=log)
+        assert ended.exit_code == 0, ended.said
+        disk = Disk(self.before, read_log(log, folder))
+        shutil.rmtree(folder)
+        return disk, ended.operations
+
+    def after_cut(self, disk: Disk, at: int, choice: str, seed: int, folder: Path) -> Verdict:
+        """Cut the power before a change, and look at what is left."""
+        write_tree(folder, disk.after_cut(at, choice, seed))
+        return self._judged(folder, says=True if at == len(disk) - 1 else None)
+
+    def after_fault(
+        self, commands: Commands, fault: Fault, at: int, folder: Path
+    ) -> Verdict | None:
+        """Let an operation fail, and look at what is left; None where the command did not come to
+        it: threads do not take the same steps each time."""
+        shutil.copytree(self.before, folder)
+        ended = commands.run(*self.command(folder), watched=folder, fault=fault, at=at)
+        if not ended.is_met:
+            return None
+        if ended.is_hung:
+            return Verdict(HANG, "the command does not end")
+        if ended.exit_code == _BUG or "Traceback" in ended.said:
+            return Verdict(TRACEBACK, ended.said)
+        verdict = self._judged(folder, self._says(ended))
+        return replace(verdict, reason=f"{verdict.reason}\nThe command said: {ended.said}")
+
+    def _says(self, ended: Ended) -> bool | None:
+        """Whether the command says that its work is done; None where it does not say."""
+        return True if ended.exit_code == 0 else None
+
+    def _judged(self, folder: Path, says: bool | None) -> Verdict:
+        try:
+            with _limited(_PATIENCE):
+                is_done = self._look_at(folder)
+        except Lost:
+            return Verdict(LOST, "what was there before")
+        except TimeoutError:
+            return Verdict(HANG, "the next command does not end")
+        except (NotWhole, SerigraphError) as error:
+            return Verdict(HALF, f"{type(error).__name__}: {error}")
+        except Exception:
+            return Verdict(TRACEBACK, traceback.format_exc())
+        if says is True and not is_done:
+            return Verdict(LOST, "the command had said that it was done")
+        if says is False and is_done:
+            return Verdict(HALF, "the command had said that nothing was done")
+        return Verdict(RECOVERED)
+
+    def _look_at(self, folder: Path) -> bool:
+        """Whether the work is done; the next commands have to find it done or not begun."""
+        raise NotImplementedError
+
+
+class Beginning(Scenario):
+    def _look_at(self, folder: Path) -> bool:
+        try:
+            series = serigraph.Series.open(folder / "series")
+        except SeriesNotFound:
+            serigraph.init(folder / "series", folder / "first.parquet")
+            series = serigraph.Series.open(folder / "series")
+            is_done = False
+        else:
+            is_done = True
+        _check(series)
+        serigraph.publish(folder / "first.parquet", series)
+        _check(series)
+        return is_done
+
+
+class Publishing(Scenario):
+    def _says(self, ended: Ended) -> bool | None:
+        if ended.exit_code < 0 or _LEAVES_IT_OPEN in ended.said:
+            return None
+        return ended.exit_code == 0 or _IS_OUT in ended.said
+
+    def _look_at(self, folder: Path) -> bool:
+        try:
+            series = serigraph.Series.open(folder / "series")
+        except SeriesNotFound as error:
+            raise Lost from error
+        labels = [release.label for release in series.releases()]
+        if labels[:1] != ["first"]:
+            raise Lost
+        _check(series)
+        for label in ("first", "second", "third"):
+            try:
+                serigraph.publish(folder / f"{label}.parquet", series)
+                is_new = True
+            except AlreadyPublished:
+                is_new = False
+            if is_new is (label in labels):
+                raise NotWhole(f"{label} was out and could be published, or was not and could not")
+        _check(series)
+        return "second" in labels
+
+
+class Recovering(Publishing):
+    """A command that says nothing of the release that it brings to its place or undoes."""
+
+    def _judged(self, folder: Path, says: bool | None) -> Verdict:
+        return super()._judged(folder, says=None)
+
+
+def _check(series: serigraph.Series) -> None:
+    """Everything fits its digests, files agree with the ledger, and nothing lies about."""
+    series.check()
+    releases = series.releases()
+    if releases:
+        audit = serigraph.audit(series)
+        if not (audit.is_within and audit.files_agree):
+            raise NotWhole("the files and the ledger do not agree")
+    labels = {release.label for release in releases}
+    numbers = {f"{release.number:04d}" for release in releases}
+    for name, known in {"releases": labels, "ledger": numbers, "staging": set()}.items():
+        if {each.name for each in (series.path / name).iterdir()} != known:
+            raise NotWhole(f"strangers in {name}")
+
+
+@contextmanager
+def _limited(seconds: int) -> Iterator[None]:
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def all_scenarios(scratch: Path, commands: Commands) -> list[Scenario]:
+    """Beginning a series, publishing, and recovering from a publication that was cut short: before
+    its commit, and after it."""
+    nothing = _tables(scratch / "nothing")
+    begin = ("init", "{folder}/series", "--from", "{folder}/first.parquet")
+    one = shutil.copytree(nothing, scratch / "one release")
+    series = new_series(one / "series", policy_text())
+    serigraph.publish(one / "first.parquet", series)
+    publish = ("publish", "{folder}/second.parquet", "--series", "{folder}/series")
+    publishing = Publishing(PUBLISHING, one, publish)
+    disk, _ = publishing.record(commands, scratch)
+    undone, finished = _cut_short(disk, scratch)
+    status = ("status", "{folder}/series")
+    return [
+        Beginning(BEGINNING, nothing, begin),
+        publishing,
+        Recovering(UNDOING, undone, status),
+        Recovering(FINISHING, finished, status),
+    ]
+
+
+def _tables(folder: Path) -> Path:
+    folder.mkdir()
+    made = clinic(releases=3, people=120, registered=300, seed=12, protected_share=0.08)
+    for label, table in zip(("first", "second", "third"), made.tables, strict=True):
+        table.write_parquet(folder / f"{label}.parquet")
+    return folder
+
+
+def _cut_short(disk: Disk, scratch: Path) -> tuple[Path, Path]:
+    """A publication that will be undone, its parts written, and one that will be finished: the
+    last moments before SQLite begins the commit, and before the public files are moved."""
+    states = [disk.after_cut(at, "kept") for at in range(len(disk))]
+
+    def before(name: str) -> dict[str, bytes | None]:
+        return next(state for state, then in pairwise(states) if name in then)
+
+    return (
+        write_tree(scratch / "undone", before("series/catalog.sqlite-journal")),
+        write_tree(scratch / "finished", before("series/releases/second")),
+    )
