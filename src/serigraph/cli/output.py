@@ -26,7 +26,13 @@ def say(text: str = "") -> None:
 
 def print_json(result: object) -> None:
     """Print a result for machines."""
-    typer.echo(json.dumps(plain(result), indent=2, ensure_ascii=False))
+    _echo_json(plain(result))
+
+
+def _echo_json(result: object) -> None:
+    # What a stream cannot write is escaped by JSON's rules, not by the stream's.
+    is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    typer.echo(json.dumps(result, indent=2, ensure_ascii=not is_unicode))
 
 
 def plain(value: Any) -> Any:
@@ -50,18 +56,14 @@ def complain(error: SerigraphError, as_json: bool) -> None:
     """Say what went wrong, on standard error; as JSON too where the user asked for it."""
     name = type(error).__name__
     if as_json:
-        typer.echo(
-            json.dumps(
-                {
-                    "error": name,
-                    "what": error.what,
-                    "where": error.where,
-                    "remedy": error.remedy,
-                    "problems": list(error.problems),
-                },
-                indent=2,
-                ensure_ascii=False,
-            )
+        _echo_json(
+            {
+                "error": name,
+                "what": error.what,
+                "where": error.where,
+                "remedy": error.remedy,
+                "problems": list(error.problems),
+            }
         )
     print(f"{name}: {error}", file=sys.stderr)
 
