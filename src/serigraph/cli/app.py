@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -29,6 +30,7 @@ from serigraph.cli import (
     status,
     verify,
 )
+from serigraph.cli.limited_memory import is_memory_limited, supervised
 from serigraph.cli.output import complain
 from serigraph.cli.streams import standard_streams
 from serigraph.cli.unforeseen import SHOW_ALL, as_known
@@ -84,16 +86,29 @@ def _about(
 
 def main() -> None:
     """Run the command line and leave with the documented exit code."""
-    with standard_streams() as out:
-        code = _run(as_json="--json" in sys.argv)
-        out.flush()
-        if out.has_failed and code == 0:
-            complain(_NOT_TOLD, as_json=False)
-            code = _NOT_TOLD.exit_code
+    if is_memory_limited():
+        code = supervised(
+            lambda: _telling(_run), lambda error: _telling(lambda: _complained(error))
+        )
+    else:
+        code = _telling(_run)
     sys.exit(code)
 
 
-def _run(*, as_json: bool) -> int:
+def _telling(run: Callable[[], int]) -> int:
+    """The exit code of what is run, or that what it said could not be told."""
+    with standard_streams() as out:
+        code = run()
+        out.flush()
+        return _complained(_NOT_TOLD) if out.has_failed and code == 0 else code
+
+
+def _complained(error: SerigraphError) -> int:
+    complain(error, as_json="--json" in sys.argv)
+    return error.exit_code
+
+
+def _run() -> int:
     """Run a command, and say what went wrong; returns the exit code."""
     try:
         app()
@@ -105,7 +120,5 @@ def _run(*, as_json: bool) -> int:
     except BaseException as error:  # a library's panic is no Exception
         if os.environ.get(SHOW_ALL) and not isinstance(error, SerigraphError):
             raise
-        known = as_known(error)
-        complain(known, as_json)
-        return known.exit_code
+        return _complained(as_known(error, is_memory_limited()))
     return 0

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from serigraph.cli.limited_memory import is_memory_limited
 from serigraph.errors import SerigraphError
 from serigraph.progress import Progress, silently
 
@@ -74,8 +75,9 @@ def percent(part: float) -> str:
 
 @contextmanager
 def stages(names: Sequence[str]) -> Iterator[Progress]:
-    """A progress bar over named stages on a terminal; nothing anywhere else."""
-    if not sys.stderr.isatty():
+    """A progress bar over named stages on a terminal; nothing anywhere else, nor where memory is
+    limited: a bar would go on moving while nothing else does."""
+    if not sys.stderr.isatty() or is_memory_limited():
         yield silently
         return
     from rich.console import Console

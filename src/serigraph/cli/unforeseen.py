@@ -11,11 +11,12 @@ SHOW_ALL = "SERIGRAPH_TRACEBACK"
 _NO_THREAD = "can't start new thread"
 
 
-def as_known(error: BaseException) -> SerigraphError:
-    """The error of the tree that says what this error is."""
+def as_known(error: BaseException, is_memory_limited: bool) -> SerigraphError:
+    """The error of the tree that says what this error is. Where memory is limited, a library that
+    gets none may say anything: that a module lacks a name, that a file cannot be read."""
     if isinstance(error, SerigraphError):
         return error
-    if isinstance(error, MemoryError) or _NO_THREAD in str(error):
+    if is_memory_limited or isinstance(error, MemoryError) or _NO_THREAD in str(error):
         return MemoryExhausted(
             "there is not enough memory",
             where=_place(error),
