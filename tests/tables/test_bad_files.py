@@ -102,7 +102,8 @@ def test_empty_lines_and_ends_of_lines_do_not_count(lines: bytes, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("header", "problem"), [(b"a,b,a", "'a' occurs more than once"), (b"a,,c", "column 2 has no")]
+    ("header", "problem"),
+    [(b"a,b,a", "columns 1, 3 have the same name"), (b"a,,c", "column 2 has no")],
 )
 def test_a_header_without_names(header: bytes, problem: str, tmp_path: Path) -> None:
     assert problem in str(refusal(written(tmp_path / "t.csv", header + b"\n1,2,3\n")))
@@ -130,7 +131,7 @@ def test_databases_without_a_clear_table(tmp_path: Path) -> None:
 def test_a_data_frame_of_mixed_types_names_its_columns() -> None:
     frame = pd.DataFrame({"a": [1, "secret"], "b": [1, 2], "c": ["x", 3.5]})
     error = refusal(frame)
-    assert [problem.split()[1] for problem in error.problems] == ["'a'", "'c'"]
+    assert [problem.split()[1] for problem in error.problems] == ["1", "3"]
     assert "secret" not in str(error)
 
 

@@ -14,10 +14,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState
+from serigraph.short_repr import Undisclosed
 
 
-@dataclass(frozen=True)
-class Evidence:
+@dataclass(frozen=True, repr=False)
+class Evidence(Undisclosed):
     """Memberships and compositions of all releases, protected values only.
 
     ``group[j, i]`` is the group of person i in release j, or -1 where the person was in no group

@@ -3,7 +3,14 @@
 from serigraph.policy.changes import check_unchanged
 from serigraph.policy.model import Policy
 from serigraph.policy.reading import parse_policy, read_policy
-from serigraph.policy.sections import Protected, QuasiIdentifier, Reading, Sensitive
+from serigraph.policy.sections import (
+    Protected,
+    QuasiIdentifier,
+    Reading,
+    Sensitive,
+    is_text,
+    why_unusable,
+)
 
 __all__ = [
     "Policy",
@@ -12,6 +19,8 @@ __all__ = [
     "Reading",
     "Sensitive",
     "check_unchanged",
+    "is_text",
     "parse_policy",
     "read_policy",
+    "why_unusable",
 ]

@@ -31,7 +31,7 @@ def parse_policy(text: str, where: str, folder: str | Path) -> Policy:
     folder = Path(folder)
     try:
         given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
         raise PolicyError(
             f"the policy is not valid TOML: {error}", where=where, remedy="correct this line"
         ) from None

@@ -5,10 +5,10 @@ Cells stay text, because what they mean is for the policy to say: a zip code kee
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import zlib
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,10 @@ from pyarrow import csv as arrow_csv
 from serigraph.errors import TableError
 from serigraph.policy import Reading
 from serigraph.tables.dialect import Dialect, detect_dialect, western_encoding
+from serigraph.tables.header import check_number, repeated
 
 _UTF8 = ("utf-8", "utf-8-sig", "utf8")
-_BEGINNING = 1 << 16
+_BEGINNING = 1 << 20
 _CHUNK = 1 << 24
 _LINES_NAMED = 5
 
@@ -79,6 +80,12 @@ def _read_plain(source: Path | bytes, dialect: Dialect) -> pl.DataFrame | None:
 
 
 def _dialect(beginning: bytes, reading: Reading, where: str) -> Dialect:
+    if len(beginning) == _BEGINNING and b"\n" not in beginning and b"\r" not in beginning:
+        raise TableError(
+            f"the first line is longer than {_BEGINNING:,} bytes",
+            where=where,
+            remedy="give each row a line of its own, and keep the columns that the policy names",
+        )
     try:
         return detect_dialect(beginning, reading)
     except (UnicodeError, LookupError):
@@ -87,15 +94,17 @@ def _dialect(beginning: bytes, reading: Reading, where: str) -> Dialect:
             where=where,
             remedy="correct encoding in the section [reading] of the policy, or leave it out",
         ) from None
+    except csv.Error:  # a name of more letters than the standard library reads
+        raise _unreadable(where) from None
 
 
 def _check_header(dialect: Dialect, where: str) -> None:
+    check_number(len(dialect.header))
     problems = []
     unnamed = [number for number, name in enumerate(dialect.header, 1) if not name.strip()]
     if unnamed:
         problems.append(f"column {', '.join(map(str, unnamed))} has no name in the first line")
-    repeated = [name for name, times in Counter(dialect.header).items() if times > 1 and name]
-    problems += [f"the column {name!r} occurs more than once" for name in repeated]
+    problems += repeated(dialect.header)
     if not dialect.header or problems:
         raise TableError(
             "the first line does not name the columns",
