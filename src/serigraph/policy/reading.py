@@ -146,6 +146,8 @@ def _referred_files(
 
 def _text_of(path: Path, what: str) -> str:
     try:
+        if path.exists() and not path.is_file():  # a device may have no end
+            raise IsADirectoryError(0, "not a file")
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         wrong, remedy = "does not exist", "check the path"
