@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help demo test test-spark check bench bench-compare bench-grouping bench-spark peers reproduce lock clean
+.PHONY: help demo test test-spark fuzz check bench bench-compare bench-grouping bench-spark peers reproduce lock clean
 
 help:
 	@echo "make demo            a clinic of 40,000 people publishes ten releases"
 	@echo "make test            the gate and all tests"
 	@echo "make test-spark      all tests of Spark, some of which take minutes"
+	@echo "make fuzz            odd inputs by the thousand; how many ended with a traceback, or never"
 	@echo "make check           the gate: ruff, mypy, import contract"
 	@echo "make bench           speed, side by side with the machine's floor"
 	@echo "make peers           other programs for make bench to run, installed apart"
@@ -32,6 +33,9 @@ test: check
 
 test-spark: $(READY)
 	$(BIN)/python -m pytest tests/spark
+
+fuzz: $(READY)
+	cd tests && ../$(BIN)/python -m fuzz
 
 check: $(READY)
 	$(BIN)/ruff check .

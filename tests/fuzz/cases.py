@@ -18,6 +18,7 @@ import polars as pl
 import serigraph
 from fuzz.odd_texts import CELLS, LABELS, NAMES, NUMBERS, TEXTS, bytes_flipped
 
+UNSPOILT = 0  # the seed of a case in which nothing is odd
 SECRET = "idq"  # how every id begins, which nothing may print
 POLICY = """\
 version = 1
@@ -96,6 +97,8 @@ def template(folder: Path) -> Path:
 def make_case(seed: int, template: Path, folder: Path) -> Case:
     """The case of a seed, in a folder that is there and empty."""
     draw = Random(seed)
+    if seed == UNSPOILT:
+        return _unspoilt(template, folder)
     series = folder / "series"
     shutil.copytree(template, series)
     if draw.random() < 0.35:
@@ -112,6 +115,15 @@ def make_case(seed: int, template: Path, folder: Path) -> Case:
     table = _table(folder, draw)
     arguments = _command(draw, table, series, folder)
     return Case(seed, arguments + ["--json"] * (draw.random() < 0.3), series)
+
+
+def _unspoilt(template: Path, folder: Path) -> Case:
+    """A table that can be published."""
+    series, table = folder / "series", folder / "table.csv"
+    shutil.copytree(template, series)
+    rows = [HEADER, *people(Random(2), 60)]
+    table.write_text("".join(",".join(row) + "\n" for row in rows))
+    return Case(UNSPOILT, ["publish", str(table), "--series", str(series)], series)
 
 
 def _spoil_policy(path: Path, draw: Random) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from fuzz.cases import Case, make_case
+from fuzz.cases import UNSPOILT, Case, make_case
 from fuzz.judging import LONGEST, complaint, releases
 
 COMMAND = [sys.executable, "-m", "serigraph"]
@@ -25,18 +25,16 @@ LISTENERS = {
     "errors full": '"$@" 2> /dev/full',
     "all closed": '"$@" <&- >&- 2>&-',
 }
+PLACES = (b"/here", b"/here", b"/here", b"/\xc3\xbc", b"/not \xff\xfe utf-8")
 NOT_TOLD, MEMORY = 9, 10
 
 
 def judged(seed: int, series: Path) -> str:
     """What is wrong with how the case of a seed ended; empty if nothing is."""
-    with tempfile.TemporaryDirectory() as folder:
+    # The process that compiles for a damaged cache may still be at work.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         draw = Random(seed)
-        place = os.fsencode(folder) + draw.choice(
-            (b"/here", b"/here", b"/not \xff\xfe utf-8", b"/\xc3\xbc")
-        )
-        os.mkdir(place)
-        case = make_case(seed, series, Path(os.fsdecode(place)))
+        case = _moved(_made(seed, series, Path(folder)), Path(folder), draw.choice(PLACES))
         before = releases(case.series)
         listener = draw.choice(list(LISTENERS))
         environment = {**os.environ, **_odd_environment(draw, folder)}
@@ -55,7 +53,7 @@ def judged(seed: int, series: Path) -> str:
 def under_limit(megabytes: int, series: Path) -> str:
     """What is wrong with how a publish under a limit on memory ended; empty if nothing is."""
     with tempfile.TemporaryDirectory() as folder:
-        case = make_case(_UNSPOILT, series, Path(folder))
+        case = make_case(UNSPOILT, series, Path(folder))
         before = releases(case.series)
         limit = megabytes << 20
         try:
@@ -73,7 +71,18 @@ def under_limit(megabytes: int, series: Path) -> str:
         return complaint(case, done.returncode, done.stdout + done.stderr, before)
 
 
-_UNSPOILT = 1_000_000
+def _made(seed: int, series: Path, folder: Path) -> Case:
+    made = folder / "made"
+    made.mkdir()
+    return make_case(seed, series, made)
+
+
+def _moved(case: Case, folder: Path, place: bytes) -> Case:
+    """The same case in another folder."""
+    made, target = case.series.parent, Path(os.fsdecode(os.fsencode(folder) + place))
+    made.rename(target)
+    arguments = [each.replace(str(made), str(target)) for each in case.arguments]
+    return Case(case.seed, arguments, target / "series")
 
 
 def _run(

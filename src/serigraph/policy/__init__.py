@@ -8,7 +8,6 @@ from serigraph.policy.sections import (
     QuasiIdentifier,
     Reading,
     Sensitive,
-    is_text,
     why_unusable,
 )
 
@@ -19,7 +18,6 @@ __all__ = [
     "Reading",
     "Sensitive",
     "check_unchanged",
-    "is_text",
     "parse_policy",
     "read_policy",
     "why_unusable",

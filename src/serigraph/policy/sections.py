@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, PlainValidator, StringConstraints
 
+from serigraph.paths import is_text
 from serigraph.policy.section import Place, Section
 from serigraph.privacy.thresholds import parse_threshold
 
@@ -33,14 +34,9 @@ def why_unusable(name: str) -> str:
         return "a name like ^...$ or * stands for several columns"
     if len(name) > LONGEST_NAME:
         return f"a name has at most {LONGEST_NAME} characters"
-    if "\0" in name or not is_text(name):
+    if not is_text(name):
         return "a name cannot hold null characters, or what is no text"
     return "" if name else "a name cannot be empty"
-
-
-def is_text(name: str) -> bool:
-    """Whether a name can be written in UTF-8; bytes of another encoding in a path cannot."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 ColumnName = Annotated[str, AfterValidator(_column)]

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from serigraph.errors import TableError
-from serigraph.policy import is_text
+from serigraph.paths import check_path
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):([a-z]+:)*/")  # C:/ is a drive
 _DOWNLOAD = (
@@ -39,11 +39,7 @@ def refuse_what_is_no_file(source: str) -> None:
             where=f"{scheme}://...",
             remedy=_REMEDIES.get(scheme.partition("+")[0], _DOWNLOAD.format(scheme=scheme)),
         )
-    if "\0" in source or not is_text(source):
-        raise TableError(
-            "the path is not written in UTF-8, or holds a null character",
-            remedy="rename the file, or the folder that it is in",
-        )
+    check_path(source)
     if Path(source).exists() and not Path(source).is_file() and not Path(source).is_dir():
         raise TableError(
             "this is a device or a pipe: a table is read more than once",
