@@ -109,6 +109,29 @@ def test_a_header_without_names(header: bytes, problem: str, tmp_path: Path) -> 
     assert problem in str(refusal(written(tmp_path / "t.csv", header + b"\n1,2,3\n")))
 
 
+@pytest.mark.parametrize("end", [b"", b'9,z,"flu\n'])
+def test_a_quote_that_is_never_closed_does_not_publish_other_rows(
+    tmp_path: Path, end: bytes
+) -> None:
+    rows = b'id,zip,diagnosis\n1,"x",flu\n2,y,"gout\n3,y,hiv\n4,z,flu\n' + end
+    error = refusal(written(tmp_path / "t.csv", rows))
+    assert "a quote is not closed" in str(error) or "more or fewer cells" in str(error)
+    assert "hiv" not in str(error)
+
+
+def test_a_cell_may_have_several_lines(tmp_path: Path) -> None:
+    rows = b'id,zip,remark\n1,x,"fell, then\nrose"\n2,y,"a\n\nb, c, and d, e"\n'
+    assert read_table(written(tmp_path / "t.csv", rows)).height == 2
+
+
+def test_a_ragged_line_in_another_encoding_prints_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = b"id,zip\n" + b"1,x\n" * 300_000 + b'"2",\xe9,\xff\n'
+    refusal(written(tmp_path / "t.csv", rows))
+    assert capsys.readouterr().err == ""
+
+
 def test_an_encoding_that_does_not_fit(tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", "a,b\n1,é\n".encode("latin-1") * 9)
     assert "'utf-8'" in str(refusal(path, Reading(encoding="utf-8")))
