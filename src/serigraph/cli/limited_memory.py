@@ -89,12 +89,12 @@ def _outlived(child: int) -> int:
 
 
 def _worked(process: int) -> float | None:
-    """How many seconds of a processor a process has had; None where nobody knows, where a disk
-    keeps it waiting, or where it has processes of its own that work."""
+    """How many seconds of a processor a process has had; None where nobody knows, where it works,
+    is stopped or waits for a disk at this moment, or has processes of its own that may work."""
     here = Path(f"/proc/{process}")
     try:
         state, *numbers = (here / "stat").read_text().rpartition(")")[2].split()
-        if state == "D" or (here / f"task/{process}/children").read_text():
+        if state != "S" or (here / f"task/{process}/children").read_text():
             return None
     except OSError:
         return None
