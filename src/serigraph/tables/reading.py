@@ -113,7 +113,7 @@ def _guarded(read: Callable[[], pl.DataFrame], what: str, where: str) -> pl.Data
         return read()
     except MemoryError:
         raise
-    except Exception as error:
+    except (Exception, pl.exceptions.PanicException) as error:  # a panic is no Exception
         raise TableError(
             f"{what} ({type(error).__name__})", where=where, remedy="export the table again"
         ) from None
