@@ -17,6 +17,7 @@ from fuzz import through_command
 from fuzz.cases import template
 from fuzz.judging import LONGEST
 
+_TOLD = 20  # cases between signs of life
 _START = 240.0  # seconds until kernels are compiled and the first case begins
 
 
@@ -93,6 +94,8 @@ def _told(where: str, ended: Iterator[tuple[int, str]]) -> bool:
             kind = wrong.partition(":")[0]
             kinds[kind if kind in ("traceback", "hang") else "wrong"] += 1
             print(f"  seed {seed}: {wrong}", flush=True)
+        if cases % _TOLD == 0:
+            print(f"  {cases:,} cases so far", flush=True)
     print(
         f"{where}: {cases:,} cases, {kinds['traceback']} tracebacks, {kinds['hang']} hangs, "
         f"{kinds['wrong']} wrong",

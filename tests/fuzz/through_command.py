@@ -27,6 +27,7 @@ LISTENERS = {
 }
 PLACES = (b"/here", b"/here", b"/here", b"/\xc3\xbc", b"/not \xff\xfe utf-8")
 NOT_TOLD, MEMORY = 9, 10
+_LONGEST = 100_000  # characters of an argument: no shell passes on many more
 
 
 def judged(seed: int, series: Path) -> str:
@@ -81,7 +82,7 @@ def _moved(case: Case, folder: Path, place: bytes) -> Case:
     """The same case in another folder."""
     made, target = case.series.parent, Path(os.fsdecode(os.fsencode(folder) + place))
     made.rename(target)
-    arguments = [each.replace(str(made), str(target)) for each in case.arguments]
+    arguments = [each.replace(str(made), str(target))[:_LONGEST] for each in case.arguments]
     return Case(case.seed, arguments, target / "series")
 
 
