@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help demo test test-spark faults check bench bench-compare bench-grouping bench-growth bench-spark peers reproduce lock clean
+.PHONY: help demo test test-spark faults fuzz check bench bench-compare bench-grouping bench-growth bench-spark peers reproduce lock clean
 
 help:
 	@echo "make demo            a clinic of 40,000 people publishes ten releases"
 	@echo "make test            the gate and all tests"
 	@echo "make test-spark      all tests of Spark, some of which take minutes"
 	@echo "make faults          power cuts, I/O errors, full disks and no memory at every file operation"
+	@echo "make fuzz            odd inputs by the thousand; how many ended with a traceback, or never"
 	@echo "make check           the gate: ruff, mypy, import contract"
 	@echo "make bench           speed, side by side with the machine's floor"
 	@echo "make peers           other programs for make bench to run, installed apart"
@@ -38,6 +39,9 @@ test-spark: $(READY)
 # A sample of it is part of make test; the whole takes about half an hour on two cores.
 faults: $(READY)
 	@cd tests && ../$(BIN)/python -m faults.campaign
+
+fuzz: $(READY)
+	cd tests && ../$(BIN)/python -m fuzz
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -1,21 +1,79 @@
-"""Where Serigraph keeps what it can make again: a folder of the user, one for each version."""
+"""Where Serigraph keeps what it can make again: a folder that nobody else can write.
+
+Compiled kernels are code: whoever may put a file beside them runs it in the name of the user.
+"""
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import stat
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from serigraph._version import __version__
 
+_SYSTEM = 0  # whoever is root may do anything in any case
 
+
+@cache
 def cache_folder() -> Path:
-    """The user's cache for this version, or a temporary folder where that cannot be written."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    wanted = (Path(base) if base else Path.home() / ".cache") / "serigraph" / __version__
+    """The user's cache for this version; where there can be none that is private, a temporary
+    folder, which goes when this process ends."""
+    wanted = _wanted()
+    return (wanted and kept_private(wanted)) or temporary_folder()
+
+
+@cache
+def temporary_folder() -> Path:
+    """A new folder of this process alone."""
+    folder = Path(tempfile.mkdtemp(prefix="serigraph-"))  # with mode 0700
+    atexit.register(_remove, folder, os.getpid())
+    return folder
+
+
+def is_temporary(folder: Path) -> bool:
+    """Whether a folder goes when this process ends."""
+    return bool(temporary_folder.cache_info().currsize) and folder == temporary_folder()
+
+
+def kept_private(folder: Path) -> Path | None:
+    """The folder, made if need be, without symbolic links in its path; None if it cannot be
+    written, if it is another user's, or if others could put something into its place."""
     try:
-        wanted.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=wanted):
-            return wanted
-    except OSError:
-        return Path(tempfile.gettempdir()) / f"serigraph-{os.getuid()}-{__version__}"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        resolved = folder.resolve(strict=True)
+        if resolved.stat().st_uid != os.geteuid() or not all(
+            _is_safe(each) for each in (resolved, *resolved.parents)
+        ):
+            return None
+        resolved.chmod(0o700)
+        with tempfile.TemporaryFile(dir=resolved):
+            return resolved
+    except (OSError, RuntimeError, ValueError):  # RuntimeError: links in a circle
+        return None
+
+
+def _wanted() -> Path | None:
+    """Where XDG's rules put it; they leave out paths that are relative."""
+    try:
+        base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        base = base if base.is_absolute() else Path.home() / ".cache"
+    except RuntimeError:  # neither HOME nor an entry for this user
+        return None
+    return base / "serigraph" / __version__ if base.is_absolute() else None
+
+
+def _is_safe(folder: Path) -> bool:
+    """Whether others can neither write the folder nor replace what this user has in it."""
+    found = folder.lstat()
+    can_others_write = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    is_sticky = found.st_mode & stat.S_ISVTX
+    return found.st_uid in (_SYSTEM, os.geteuid()) and bool(is_sticky or not can_others_write)
+
+
+def _remove(folder: Path, owner: int) -> None:
+    if os.getpid() == owner:  # and not in a process that was forked from it
+        shutil.rmtree(folder, ignore_errors=True)

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from serigraph.cache_folder import cache_folder
+import numba
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+
+from serigraph.cache_folder import cache_folder, kept_private, temporary_folder
+from serigraph.kernel_cache import CheckedCache
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
-# Numba can serve a stale caller from its cache after another version was installed in place.
-os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder()))
 
-import numba  # noqa: E402  (reads the variable above when it is imported)
-from numba.core.codegen import JITCodeLibrary  # noqa: E402
-from numba.core.compiler import Compiler  # noqa: E402
+def _kernel_folder() -> Path:
+    """Where the user wants kernels to be kept, if nobody else can write there. (Numba can serve a
+    stale caller from its cache after another version was installed in place.)"""
+    wanted = os.environ.get("NUMBA_CACHE_DIR")
+    return (kept_private(Path(wanted)) or temporary_folder()) if wanted else cache_folder()
+
+
+# For this process, and for those that it starts.
+cast(Any, numba.config).CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = str(_kernel_folder())
 
 # A division by zero gives infinity, as in NumPy: to look out for it takes time at every one.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
@@ -23,7 +33,13 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 def kernel(function: _Function) -> _Function:
     """Compile a function over arrays to machine code, without the interpreter's lock."""
-    return cast(_Function, numba.njit(**(_OPTIONS | {"cache": True}))(function))
+    return cast(_Function, _kept(numba.njit(**_OPTIONS)(function)))
+
+
+def _kept(function: Any) -> Any:
+    # As Numba does for cache=True, with a cache of its own.
+    function._cache = CheckedCache(function.py_func)  # type: ignore[no-untyped-call]
+    return function
 
 
 class _Unset:
@@ -92,4 +108,4 @@ def making(function: _Function) -> _Function:
 def shared(function: _Function) -> _Function:
     """Let an inner function be compiled by one process, for another that finds it in the cache."""
     part = cast(Any, function)
-    return cast(_Function, numba.jit(**(part.targetoptions | {"cache": True}))(part.py_func))
+    return cast(_Function, _kept(numba.jit(**part.targetoptions)(part.py_func)))

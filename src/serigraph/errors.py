@@ -17,11 +17,14 @@
     │   ├── SeriesBusy          another process is publishing
     │   └── LedgerDamaged       a part of the ledger was changed or is missing
     ├── StorageError            the disk is full or cannot be written                     exit 7
+    │   └── NotInPlace          the release is out, but its files are not in place yet    exit 9
     ├── ClusterError            Spark cannot do the work                                  exit 8
     │   ├── JavaNotFound        no Java runtime that Spark runs on
     │   ├── ClusterUnreachable  no master at this address, or no executor came
     │   ├── ExecutorUnfit       an executor lacks serigraph, or has another version of it
     │   └── ClusterFailed       the cluster was lost, or a task failed again and again
+    ├── NotTold                 done, but standard output did not take the result         exit 9
+    ├── MemoryExhausted         there is not enough memory                                exit 10
     └── ImpossibleState         a check that no input should be able to fail: a bug       exit 70
 
 An error says what is wrong, where, and what to do, and it never holds a person's id or value.
@@ -127,6 +130,12 @@ class StorageError(SerigraphError):
     exit_code = 7
 
 
+class NotInPlace(StorageError):
+    """The release is out, but its files could not be moved to their place yet."""
+
+    exit_code = 9
+
+
 class ClusterError(SerigraphError):
     """Spark cannot do the work; nothing was published and nothing has changed."""
 
@@ -147,6 +156,18 @@ class ExecutorUnfit(ClusterError):
 
 class ClusterFailed(ClusterError):
     """The cluster was lost in the middle, or a task failed too often."""
+
+
+class NotTold(SerigraphError):
+    """The command is done, a release is out; but standard output did not take what it says."""
+
+    exit_code = 9
+
+
+class MemoryExhausted(SerigraphError):
+    """There is not enough memory for this table."""
+
+    exit_code = 10
 
 
 class ImpossibleState(SerigraphError):

@@ -39,6 +39,16 @@ class ShortRepr:
         return f"<table><caption>{escape(type(self).__name__)}</caption>{rows}</table>"
 
 
+class Undisclosed:
+    """Base of a dataclass made with ``repr=False`` that holds people's ids or cells: a log, a
+    debugger or a failed assertion shows that it is there, and nothing of it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: people's data, not shown>"
+
+
 def _line(fact: object) -> str:
     """The fact on one line that is not too long."""
     if isinstance(fact, int) and not isinstance(fact, bool):

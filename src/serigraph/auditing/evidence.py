@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState
+from serigraph.short_repr import Undisclosed
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ InRelease = tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.bool_]]
 """People, the group of each, and whether each has a record."""
 
 
-@dataclass(frozen=True)
-class Evidence:
+@dataclass(frozen=True, repr=False)
+class Evidence(Undisclosed):
     """Memberships and compositions of all releases, protected values only.
 
     Groups of all releases are numbered through, release by release: release j has

@@ -27,14 +27,15 @@ from serigraph.auditing.reading import ReadRelease
 from serigraph.errors import TableError
 from serigraph.policy import Policy
 from serigraph.population import CodedValues
+from serigraph.short_repr import Undisclosed
 from serigraph.tables.protection import ProtectedChoice, choose, holders_of, holdings
 from serigraph.tables.rows import counted
 
 Tolerated = Literal["overlaps", "missing-people", "empty-regions"]
 
 
-@dataclass(frozen=True)
-class Matched:
+@dataclass(frozen=True, repr=False)
+class Matched(Undisclosed):
     """One release as arrays: who may be in which group, and what the groups hold."""
 
     label: str

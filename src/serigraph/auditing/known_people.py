@@ -14,6 +14,7 @@ from serigraph.auditing.reading import ReadRelease
 from serigraph.errors import InputRefused, TableError
 from serigraph.policy import Policy
 from serigraph.population import Domain
+from serigraph.short_repr import Undisclosed
 from serigraph.tables import read_table, read_taxonomy
 from serigraph.tables.domains import coded
 from serigraph.tables.identifiers import read_ids
@@ -32,8 +33,8 @@ _PRESENT = "present"
 _REGISTRY = "the registry"
 
 
-@dataclass(frozen=True)
-class KnownPeople:
+@dataclass(frozen=True, repr=False)
+class KnownPeople(Undisclosed):
     """Whoever may be in one release, with the quasi-identifiers as codes."""
 
     ids: pl.Series
@@ -52,8 +53,8 @@ class KnownPeople:
         )
 
 
-@dataclass(frozen=True)
-class Everybody:
+@dataclass(frozen=True, repr=False)
+class Everybody(Undisclosed):
     """The people of each release, or the ids that the release itself shows."""
 
     of_release: tuple[KnownPeople | pl.Series, ...]

@@ -23,6 +23,7 @@ from serigraph.ledger.layout import published_names, published_path
 from serigraph.policy import Policy
 from serigraph.recoding.public_csv import DIALECT, as_sets
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
+from serigraph.short_repr import Undisclosed
 from serigraph.tables import read_table
 from serigraph.tables.cells import read_text
 from serigraph.tables.people import missing_columns
@@ -33,8 +34,8 @@ PAIR = "+"  # between the two files of a bucketised release
 _SUPPRESSED = "*"
 
 
-@dataclass(frozen=True)
-class ReadRelease:
+@dataclass(frozen=True, repr=False)
+class ReadRelease(Undisclosed):
     """One release: rows with the cells of the quasi-identifiers, and records with their values.
 
     ``group`` numbers the groups of a bucketised release row by row and is None for a generalised

@@ -3,15 +3,14 @@
 Exit codes: 0 done; 2 wrong use of the command line; 3 the table, the registry or the policy is
 refused; 4 the promise could not be kept, nothing was published; 5 published already; 6 the series
 is missing, busy or damaged; 7 the disk is full or cannot be written; 8 Spark cannot do the work;
-70 a bug; 130 interrupted.
+9 done, but the result could not be told; 10 not enough memory; 70 a bug; 130 interrupted.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-import traceback
-from pathlib import Path
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -31,8 +30,11 @@ from serigraph.cli import (
     status,
     verify,
 )
+from serigraph.cli.limited_memory import is_memory_limited, supervised
 from serigraph.cli.output import complain
-from serigraph.errors import ImpossibleState, SerigraphError
+from serigraph.cli.streams import standard_streams
+from serigraph.cli.unforeseen import SHOW_ALL, as_known
+from serigraph.errors import NotTold, SerigraphError
 
 app = typer.Typer(
     name="serigraph",
@@ -44,7 +46,11 @@ app = typer.Typer(
 )
 
 _INTERRUPTED = 130
-_SHOW_ALL = "SERIGRAPH_TRACEBACK"
+_NOT_TOLD = NotTold(
+    "the command is done, but standard output did not take what it says",
+    where="a full disk, or a reader that is gone",
+    remedy="'serigraph status' says which releases are out",
+)
 
 for name, module in {
     "init": init,
@@ -80,31 +86,39 @@ def _about(
 
 def main() -> None:
     """Run the command line and leave with the documented exit code."""
-    as_json = "--json" in sys.argv
+    if is_memory_limited():
+        code = supervised(
+            lambda: _telling(_run), lambda error: _telling(lambda: _complained(error))
+        )
+    else:
+        code = _telling(_run)
+    sys.exit(code)
+
+
+def _telling(run: Callable[[], int]) -> int:
+    """The exit code of what is run, or that what it said could not be told."""
+    with standard_streams() as out:
+        code = run()
+        out.flush()
+        return _complained(_NOT_TOLD) if out.has_failed and code == 0 else code
+
+
+def _complained(error: SerigraphError) -> int:
+    complain(error, as_json="--json" in sys.argv)
+    return error.exit_code
+
+
+def _run() -> int:
+    """Run a command, and say what went wrong; returns the exit code."""
     try:
         app()
-    except SerigraphError as error:
-        complain(error, as_json)
-        sys.exit(error.exit_code)
     except SystemExit as end:
         if end.code == _INTERRUPTED:
             # Typer ends so without a word. The release may be out: that hangs on a single commit.
             print("Interrupted: 'serigraph status' says which releases are out.", file=sys.stderr)
-        raise
-    except Exception as error:
-        if os.environ.get(_SHOW_ALL):
+        return end.code if isinstance(end.code, int) else int(bool(end.code))
+    except BaseException as error:  # a library's panic is no Exception
+        if os.environ.get(SHOW_ALL) and not isinstance(error, SerigraphError):
             raise
-        complain(_bug(error), as_json)
-        sys.exit(ImpossibleState.exit_code)
-
-
-def _bug(error: Exception) -> ImpossibleState:
-    """An error that nobody foresaw, without its message: a library's message may quote a cell."""
-    frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if "serigraph" in frame.filename] or frames
-    return ImpossibleState(
-        f"{type(error).__name__}: a bug in serigraph",
-        where=f"{Path(ours[-1].filename).name}, line {ours[-1].lineno}",
-        remedy=f"please report it; {_SHOW_ALL}=1 in the environment shows all of it, which may "
-        "include data",
-    )
+        return _complained(as_known(error, is_memory_limited()))
+    return 0

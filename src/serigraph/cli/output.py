@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from serigraph.cli.limited_memory import is_memory_limited
 from serigraph.errors import SerigraphError
 from serigraph.progress import Progress, silently
 
@@ -26,7 +27,13 @@ def say(text: str = "") -> None:
 
 def print_json(result: object) -> None:
     """Print a result for machines."""
-    typer.echo(json.dumps(plain(result), indent=2, ensure_ascii=False))
+    _echo_json(plain(result))
+
+
+def _echo_json(result: object) -> None:
+    # What a stream cannot write is escaped by JSON's rules, not by the stream's.
+    is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    typer.echo(json.dumps(result, indent=2, ensure_ascii=not is_unicode))
 
 
 def plain(value: Any) -> Any:
@@ -50,18 +57,14 @@ def complain(error: SerigraphError, as_json: bool) -> None:
     """Say what went wrong, on standard error; as JSON too where the user asked for it."""
     name = type(error).__name__
     if as_json:
-        typer.echo(
-            json.dumps(
-                {
-                    "error": name,
-                    "what": error.what,
-                    "where": error.where,
-                    "remedy": error.remedy,
-                    "problems": list(error.problems),
-                },
-                indent=2,
-                ensure_ascii=False,
-            )
+        _echo_json(
+            {
+                "error": name,
+                "what": error.what,
+                "where": error.where,
+                "remedy": error.remedy,
+                "problems": list(error.problems),
+            }
         )
     print(f"{name}: {error}", file=sys.stderr)
 
@@ -72,8 +75,9 @@ def percent(part: float) -> str:
 
 @contextmanager
 def stages(names: Sequence[str]) -> Iterator[Progress]:
-    """A progress bar over named stages on a terminal; nothing anywhere else."""
-    if not sys.stderr.isatty():
+    """A progress bar over named stages on a terminal; nothing anywhere else, nor where memory is
+    limited: a bar would go on moving while nothing else does."""
+    if not sys.stderr.isatty() or is_memory_limited():
         yield silently
         return
     from rich.console import Console

@@ -27,7 +27,9 @@ def command(
     releases: Annotated[
         int,
         typer.Option(
-            min=1, help="How many releases the series is to have, those that are out included."
+            min=1,
+            max=1000,
+            help="How many releases the series is to have, those that are out included.",
         ),
     ] = 20,
     return_rate: Annotated[
@@ -40,7 +42,9 @@ def command(
     ] = None,
     lengths: Annotated[
         list[int] | None,
-        typer.Option("--k", min=1, help="Compare a constant ratio for k' releases; repeatable."),
+        typer.Option(
+            "--k", min=1, max=1000, help="Compare a constant ratio for k' releases; repeatable."
+        ),
     ] = None,
     factors: Annotated[
         list[str] | None,

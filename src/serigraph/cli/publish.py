@@ -11,6 +11,7 @@ import typer
 from serigraph.cli.engine import EngineName, EngineOption, MasterOption, SettingOption, place
 from serigraph.cli.output import Json, plain, print_json, say, stages
 from serigraph.cli.value_list import value_lines
+from serigraph.errors import NotTold
 from serigraph.records import WorstPair
 
 if TYPE_CHECKING:
@@ -56,23 +57,34 @@ def command(
             documents=write_documents if as_json else _show_values_first,
             **place(engine, master, spark_setting),
         )
-    if as_json:
-        record = release.record
-        print_json(
-            {
-                "release": record.number,
-                "label": record.label,
-                "published_at": record.published_at,
-                "threshold": record.threshold,
-                "adversary": record.adversary,
-                "folder": release.folder,
-                "figures": plain(release.figures),
-                "values": plain(release.value_list),
-                "notes": release.notes,
-            }
-        )
-    else:
-        _tell(release)
+    try:
+        if as_json:
+            _tell_machines(release)
+        else:
+            _tell(release)
+    except Exception as error:  # whatever it is, the release is out
+        raise NotTold(
+            f"the release is out, but its figures cannot be shown ({type(error).__name__})",
+            where=str(release.folder),
+            remedy="the report of the release has them",
+        ) from error
+
+
+def _tell_machines(release: Published) -> None:
+    record = release.record
+    print_json(
+        {
+            "release": record.number,
+            "label": record.label,
+            "published_at": record.published_at,
+            "threshold": record.threshold,
+            "adversary": record.adversary,
+            "folder": release.folder,
+            "figures": plain(release.figures),
+            "values": plain(release.value_list),
+            "notes": release.notes,
+        }
+    )
 
 
 def _show_values_first(release: Unpublished) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -28,10 +29,12 @@ from llvmlite.binding import get_host_cpu_name
 from numba import boolean, int64, typeof
 from numpy.typing import NDArray
 
+from serigraph.cache_folder import is_temporary
 from serigraph.grouping import Demand, kernels, whole_box, whole_cell
 from serigraph.grouping.districts import fitting, leaves
 from serigraph.grouping.kernels import Facts, Scratch
 from serigraph.grouping.problem import facts, narrowed, scratch
+from serigraph.kernel_cache import is_whole, notes_of
 from serigraph.population import Domain, History, Population, ProtectedValue
 from serigraph.privacy.targets import TargetRule
 from serigraph.progress import Progress, silently
@@ -63,7 +66,8 @@ def ready_kernels(progress: Progress = silently) -> Future[None]:
     # Whoever interrupts the program does not wait until everything is compiled.
     Thread(target=make_ready, daemon=True).start()
     if not is_compiled:
-        progress("compiling, once per installation")
+        once = "for this run" if is_temporary(_folder()) else "once per installation"
+        progress(f"compiling, {once}")
         awaited(ready)
     return ready
 
@@ -104,18 +108,28 @@ def load_kernels() -> None:
 
 
 def _is_compiled() -> bool:
-    return _marker("first").exists() and _marker("last").exists()
+    """Whether all that was compiled is still there, and as it was."""
+    try:
+        noted = [json.loads(_marker(part).read_bytes()) for part in ("first", "last")]
+    except (OSError, ValueError):
+        return False
+    return all(is_whole(_folder() / name) for names in noted for name in names)
 
 
 def _mark(part: str) -> None:
     """Note that this part is compiled; where that cannot be written, nothing was kept either."""
+    noted = [str(path.relative_to(_folder())) for path in notes_of(_folder())]
     with suppress(OSError):
         _marker(part).parent.mkdir(parents=True, exist_ok=True)
-        _marker(part).touch()
+        _marker(part).write_text(json.dumps(noted))
 
 
 def _marker(part: str) -> Path:
-    return Path(os.environ["NUMBA_CACHE_DIR"]) / f"{part}-{_installation()}.compiled"
+    return _folder() / f"{part}-{_installation()}.compiled"
+
+
+def _folder() -> Path:
+    return Path(os.environ["NUMBA_CACHE_DIR"])
 
 
 @cache

@@ -11,6 +11,7 @@ import polars as pl
 
 from serigraph.population import Population, Proof, unique_rows
 from serigraph.privacy.strategies import Strategy
+from serigraph.short_repr import Undisclosed
 
 if TYPE_CHECKING:
     from serigraph.grouping import Method
@@ -35,8 +36,8 @@ class Plan:
     clearance: Fraction = Fraction(1, 4)  # of its limit, that a value is kept below by suppression
 
 
-@dataclass(frozen=True)
-class Made:
+@dataclass(frozen=True, repr=False)
+class Made(Undisclosed):
     """A verified release: what the ledger commits, what the public sees, and its figures."""
 
     population: Population  # after suppression

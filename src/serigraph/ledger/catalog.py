@@ -115,7 +115,7 @@ class Catalog:
                 self._run("BEGIN IMMEDIATE")
                 break
             except SeriesBusy:
-                if time.monotonic() >= deadline:
+                if not time.monotonic() < deadline:  # nor where that is not a number
                     raise
             time.sleep(0.02)
         self._run(f"PRAGMA busy_timeout = {int(_PATIENCE * 1000)}")

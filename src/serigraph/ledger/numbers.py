@@ -14,11 +14,12 @@ from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import read_newcomers
 from serigraph.ledger.release import ReleaseRecord
 from serigraph.population import ascend
+from serigraph.short_repr import Undisclosed
 from serigraph.threads import TOGETHER, side_by_side, slices
 
 
-@dataclass(frozen=True)
-class Numbered:
+@dataclass(frozen=True, repr=False)
+class Numbered(Undisclosed):
     """People with the numbers that the ledger gave them, -1 for those that it does not know."""
 
     ids: pl.Series

@@ -31,6 +31,7 @@ from serigraph.ledger.storage import (
     storage_errors,
 )
 from serigraph.population import Proof, are_in_order, ascend, occurrences, order_by
+from serigraph.short_repr import Undisclosed
 from serigraph.threads import side_by_side
 
 _ENDING = ".parquet"
@@ -64,8 +65,8 @@ def check_id_type(ids: pl.Series, releases: tuple[ReleaseRecord, ...]) -> None:
         )
 
 
-@dataclass(frozen=True)
-class EncodedParts:
+@dataclass(frozen=True, repr=False)
+class EncodedParts(Undisclosed):
     """The parts of a release that was proved, as they will be in the ledger."""
 
     contents: Mapping[str, bytes]  # by the name of the file

@@ -16,7 +16,7 @@ import polars as pl
 from serigraph.errors import ImpossibleState, InputRefused
 from serigraph.ledger.storage import FileDigest
 from serigraph.records import Exposure
-from serigraph.short_repr import ShortRepr
+from serigraph.short_repr import ShortRepr, Undisclosed
 
 IdType = Literal["integer", "text"]
 State = Literal["committed", "published"]
@@ -87,8 +87,8 @@ class WrittenFile:
     sha256: str
 
 
-@dataclass(frozen=True)
-class WrittenParts:
+@dataclass(frozen=True, repr=False)
+class WrittenParts(Undisclosed):
     """The parts of a release whose pieces were proved one by one, each by the verifier."""
 
     files: tuple[WrittenFile, ...]

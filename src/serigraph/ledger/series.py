@@ -45,6 +45,7 @@ from serigraph.ledger.storage import (
     write_durably,
 )
 from serigraph.ledger.writer import Writer, writer_of
+from serigraph.paths import check_path
 from serigraph.population import History, link_gaps
 from serigraph.privacy.link_chances import LinkGaps
 
@@ -67,6 +68,7 @@ class Series:
         read by its owner only.
         """
         folder = Path(path).absolute()
+        check_path(folder)
         _check_names(files)
         with storage_errors(folder):
             if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
@@ -95,6 +97,7 @@ class Series:
         from reading: ``check`` and ``writing`` report it.
         """
         series = Series(Path(path).absolute())
+        check_path(series.path)
         layout = series._layout
         if not layout.catalog.is_file():
             if layout.ledger.is_dir() and any(layout.ledger.iterdir()):

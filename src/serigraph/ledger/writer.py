@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from serigraph.errors import AlreadyPublished, ImpossibleState, SerigraphError, StorageError
+from serigraph.errors import AlreadyPublished, ImpossibleState, NotInPlace, SerigraphError
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.numbers import Numbered
@@ -229,11 +229,12 @@ class Writer:
     def _publish(self, record: ReleaseRecord) -> ReleaseRecord:
         try:
             settle(self._layout, record)
-        except (SerigraphError, MemoryError) as error:
-            raise StorageError(
+        except Exception as error:  # whatever it is, the release is out
+            cause = error if isinstance(error, SerigraphError) else type(error).__name__
+            raise NotInPlace(
                 "the release is committed, but its files could not be moved to their place yet",
                 where=f"releases/{record.label}",
-                remedy=f"see to this and run any command on the series: {error}",
+                remedy=f"see to this and run any command on the series: {cause}",
             ) from error
         return replace(record, state="published")
 

@@ -3,7 +3,13 @@
 from serigraph.policy.changes import check_unchanged
 from serigraph.policy.model import Policy
 from serigraph.policy.reading import parse_policy, read_policy
-from serigraph.policy.sections import Protected, QuasiIdentifier, Reading, Sensitive
+from serigraph.policy.sections import (
+    Protected,
+    QuasiIdentifier,
+    Reading,
+    Sensitive,
+    why_unusable,
+)
 
 __all__ = [
     "Policy",
@@ -14,4 +20,5 @@ __all__ = [
     "check_unchanged",
     "parse_policy",
     "read_policy",
+    "why_unusable",
 ]

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from serigraph.policy.section import Place, Section
 from serigraph.policy.sections import (
+    ColumnName,
     Guarantee,
     Missing,
     Output,
@@ -21,12 +22,13 @@ from serigraph.policy.sections import (
     Reading,
     Sensitive,
     Suppression,
-    Text,
 )
 from serigraph.policy.strategy import ConstantStrategy, StrategySection
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
+
+MOST_QUASI_IDENTIFIERS = 100  # in more dimensions, groups take long and nobody has neighbours
 
 
 class PolicyForm(Section):
@@ -34,7 +36,9 @@ class PolicyForm(Section):
 
     version: Literal[1]
     person: Person
-    quasi_identifiers: Annotated[dict[Text, QuasiIdentifier], Field(min_length=1)]
+    quasi_identifiers: Annotated[
+        dict[ColumnName, QuasiIdentifier], Field(min_length=1, max_length=MOST_QUASI_IDENTIFIERS)
+    ]
     sensitive: Sensitive
     protected: Protected = Protected()
     guarantee: Guarantee

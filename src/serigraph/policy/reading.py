@@ -31,7 +31,7 @@ def parse_policy(text: str, where: str, folder: str | Path) -> Policy:
     folder = Path(folder)
     try:
         given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
         raise PolicyError(
             f"the policy is not valid TOML: {error}", where=where, remedy="correct this line"
         ) from None
@@ -146,6 +146,8 @@ def _referred_files(
 
 def _text_of(path: Path, what: str) -> str:
     try:
+        if path.exists() and not path.is_file():  # a device may have no end
+            raise IsADirectoryError(0, "not a file")
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         wrong, remedy = "does not exist", "check the path"

@@ -6,13 +6,40 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainValidator, PositiveInt, StringConstraints
+from pydantic import AfterValidator, Field, PlainValidator, StringConstraints
 
+from serigraph.paths import is_text
 from serigraph.policy.section import Place, Section
 from serigraph.privacy.thresholds import parse_threshold
 
 Text = Annotated[str, StringConstraints(min_length=1)]
 Value = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+LONGEST_NAME = 200  # characters
+MOST_PEOPLE = 2**31 - 1  # in a group, and in a release
+
+
+def _column(name: str) -> str:
+    if why := why_unusable(name):
+        raise ValueError(f"{why}: rename the column")
+    return name
+
+
+def why_unusable(name: str) -> str:
+    """Why a column cannot be used under its name; empty if it can.
+
+    >>> why_unusable("^age$"), why_unusable("age (years)")
+    ('a name like ^...$ or * stands for several columns', '')
+    """
+    if name == "*" or (name.startswith("^") and name.endswith("$")):
+        return "a name like ^...$ or * stands for several columns"
+    if len(name) > LONGEST_NAME:
+        return f"a name has at most {LONGEST_NAME} characters"
+    if not is_text(name):
+        return "a name cannot hold null characters, or what is no text"
+    return "" if name else "a name cannot be empty"
+
+
+ColumnName = Annotated[str, AfterValidator(_column)]
 OneCharacter = Annotated[str, StringConstraints(min_length=1, max_length=1)]
 
 
@@ -39,7 +66,7 @@ Threshold = Annotated[Fraction, PlainValidator(_threshold)]
 class Person(Section):
     """Who a row is about."""
 
-    id: Text
+    id: ColumnName
     type: Literal["detected", "integer", "text"] = "detected"
 
 
@@ -62,7 +89,7 @@ class QuasiIdentifier(Section):
 class Sensitive(Section):
     """The column whose values are published, and some or all of them protected."""
 
-    column: Text
+    column: ColumnName
     form: Literal["single", "rows", "list", "delimited"] = "single"
     delimiter: Text | None = None
     missing: Literal["no value", "error"] = "no value"
@@ -124,7 +151,7 @@ class Guarantee(Section):
         default=None, alias="l"
     )
     adversary: Literal["presence unknown", "presence known"] = "presence unknown"
-    minimum_group_size: PositiveInt = 1
+    minimum_group_size: Annotated[int, Field(gt=0, le=MOST_PEOPLE)] = 1
 
     @classmethod
     def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:

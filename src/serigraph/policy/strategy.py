@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainValidator, PositiveInt
+from pydantic import Field, PlainValidator
 
 from serigraph.policy.section import Place, Section
+from serigraph.privacy.exact_numbers import exact_number
 from serigraph.privacy.link_chances import LinkGaps, learned_link_chances
 from serigraph.privacy.strategies import (
     ConstantRatio,
@@ -17,15 +18,18 @@ from serigraph.privacy.strategies import (
     Strategy,
 )
 
+MOST_RELEASES = 1000  # that a plan can be for: exact powers of more would take minutes
+Releases = Annotated[int, Field(gt=0, le=MOST_RELEASES)]
+
 
 def _exact(value: object) -> Fraction:
     # A strategy proposes and does not decide, so a float is taken as the number that was written.
     if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
         raise ValueError('a number is expected, such as 2, 1.5 or "3/2"')
     try:
-        return Fraction(str(value))
-    except (ValueError, ZeroDivisionError):
-        raise ValueError('a number is expected, such as 2, 1.5 or "3/2"') from None
+        return exact_number(str(value))
+    except ValueError as error:
+        raise ValueError(f'a number is expected, such as 2, 1.5 or "3/2": {error}') from None
 
 
 def _factor(value: object) -> Fraction:
@@ -39,6 +43,8 @@ def _link_chances(value: object) -> Literal["learned"] | tuple[Fraction, ...]:
         return "learned"
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise ValueError('a list of chances is expected, such as [1, 0.5, 0.2], or "learned"')
+    if len(value) > MOST_RELEASES:
+        raise ValueError(f"at most {MOST_RELEASES:,} chances can be planned for")
     chances = tuple(_exact(each) for each in value)
     OptimalSchedule(chances)  # says what is wrong with them
     return chances
@@ -48,7 +54,7 @@ class ConstantStrategy(Section):
     """The same ratio in each of a number of releases."""
 
     name: Literal["constant"] = "constant"
-    releases: PositiveInt = 20
+    releases: Releases = 20
     replan: bool = True
 
     def strategy(self, links: Callable[[], LinkGaps] = LinkGaps) -> Strategy:
@@ -73,7 +79,7 @@ class ScheduleStrategy(Section):
     link_chances: Annotated[
         Literal["learned"] | tuple[Fraction, ...], PlainValidator(_link_chances)
     ] = "learned"
-    releases: PositiveInt = 20  # that learned chances are for
+    releases: Releases = 20  # that learned chances are for
     replan: bool = True
 
     @classmethod

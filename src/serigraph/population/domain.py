@@ -17,12 +17,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.population.taxonomy import Taxonomy
+from serigraph.short_repr import Undisclosed
 
 Kind = Literal["numeric", "date", "categorical"]
 
 
-@dataclass(frozen=True)
-class Domain:
+@dataclass(frozen=True, repr=False)
+class Domain(Undisclosed):
     """The values that one quasi-identifier takes, in code order."""
 
     name: str

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState
 from serigraph.population.domain import Domain
+from serigraph.short_repr import Undisclosed
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,8 @@ class ProtectedValue:
         return frozenset(self.stands_for or (self.name,))
 
 
-@dataclass(frozen=True)
-class CodedValues:
+@dataclass(frozen=True, repr=False)
+class CodedValues(Undisclosed):
     """Everybody's values as codes, in the order of the people."""
 
     person: NDArray[np.int64]
@@ -54,8 +55,8 @@ class CodedValues:
         )
 
 
-@dataclass(frozen=True)
-class Population:
+@dataclass(frozen=True, repr=False)
+class Population(Undisclosed):
     """One entry a person; everything is indexed by the person's place 0..N-1 in ``ids``.
 
     ``values`` alone has no entry for absent people: it holds what is published of those present

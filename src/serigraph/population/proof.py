@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.records import WorstPair
+from serigraph.short_repr import Undisclosed
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,8 @@ class Gap:
     risk: Fraction  # the largest chance that somebody is one of them, where that is charged, or 0
 
 
-@dataclass(frozen=True)
-class Proof:
+@dataclass(frozen=True, repr=False)
+class Proof(Undisclosed):
     """The groups of one release, after every exposure of every member was checked exactly.
 
     Only ``serigraph.verification.verify`` makes one. Groups are numbered 0..G-1 and each has at

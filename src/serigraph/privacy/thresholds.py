@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from serigraph.privacy.exact_numbers import check_size, exact_number
+
 _DIVERSITY = re.compile(r"l\s*=\s*(?P<diversity>.+)", re.IGNORECASE | re.DOTALL)
 _FORMS = 'write it as "1/11", "0.09", "9%" or "l=2", or give the integer l itself'
 
@@ -36,6 +38,10 @@ def parse_threshold(value: int | str | Fraction) -> Fraction:
         threshold = value
     else:
         raise TypeError(f"a threshold cannot be a {type(value).__name__}; {_FORMS}")
+    try:
+        check_size(threshold)
+    except ValueError as error:
+        raise ValueError(f"{error}; {_FORMS}") from None
     if not 0 < threshold < 1:
         raise ValueError(f"a threshold lies between 0 and 1, and {threshold} does not; {_FORMS}")
     return threshold
@@ -68,6 +74,6 @@ def _from_diversity(diversity: Fraction) -> Fraction:
 
 def _number(text: str) -> Fraction:
     try:
-        return Fraction(text.strip())
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"{text.strip()!r} is not a number; {_FORMS}") from None
+        return exact_number(text)
+    except ValueError as error:
+        raise ValueError(f"{error}; {_FORMS}") from None

@@ -163,6 +163,7 @@ def publish(
                 )
             )
         del history  # likewise
+        notes = (*prepared.notes, *withdrawals(made.proof), *advice(made.widths, policy))
         progress("committing")
         record = writer.commit(
             encoded.result(),
@@ -172,6 +173,6 @@ def publish(
         record,
         opened.path / "releases" / record.label,
         TablesInMemory(made.tables),
-        (*prepared.notes, *withdrawals(made.proof), *advice(made.widths, policy)),
+        notes,
         prepared.value_list,
     )

@@ -16,11 +16,12 @@ from serigraph.policy import Policy
 from serigraph.population import History
 from serigraph.privacy.strategies import Strategy
 from serigraph.publishing.worst_pairs import ClosestPairs
+from serigraph.short_repr import Undisclosed
 from serigraph.tables.value_list import ValueList
 
 
-@dataclass(frozen=True)
-class Unpublished:
+@dataclass(frozen=True, repr=False)
+class Unpublished(Undisclosed):
     """A verified release that nobody has seen yet; its tables are in ``folder`` already."""
 
     folder: Path
@@ -38,7 +39,7 @@ class Unpublished:
         return len(self.earlier) + 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UnpublishedHere(Unpublished):
     """One that was made on this machine, and is still in memory."""
 
@@ -47,7 +48,7 @@ class UnpublishedHere(Unpublished):
     history_ids: pl.Series
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UnpublishedElsewhere(Unpublished):
     """One that was made on other machines, and what was measured there, piece by piece."""
 

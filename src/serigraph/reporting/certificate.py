@@ -7,6 +7,7 @@ Format 1, of version 0.1.0, has no worst pairs and no publisher.
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,7 +21,19 @@ NAME = "certificate.json"
 SCHEMA = "certificate.schema.json"
 
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-Exact = Annotated[str, Field(pattern="^[0-9]+(/[0-9]+)?$", description="An exact number: 7/16")]
+
+
+def _as_probability(text: str) -> str:
+    if not 0 <= Fraction(text) <= 1:
+        raise ValueError("must be a number from 0 to 1")
+    return text
+
+
+Exact = Annotated[
+    str,
+    Field(pattern="^[0-9]+(/[1-9][0-9]*)?$", description="An exact number: 7/16"),
+    AfterValidator(_as_probability),
+]
 
 
 # Figures that releases have since version 0.2; of a series they are added up over its releases.
@@ -113,6 +126,8 @@ class Certificate(_Part):
 def read_certificate(path: Path) -> Certificate:
     """Read and check a certificate; ``InputRefused`` says where it does not fit the schema."""
     try:
+        if path.exists() and not path.is_file():  # a device may have no end
+            raise IsADirectoryError(0, "not a file")
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise _refused(path, "it is not text", []) from None

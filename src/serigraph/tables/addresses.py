@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from serigraph.errors import TableError
+from serigraph.paths import check_path
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):([a-z]+:)*/")  # C:/ is a drive
 _DOWNLOAD = (
@@ -37,6 +38,13 @@ def refuse_what_is_no_file(source: str) -> None:
             f"an address of {scheme} is not read",
             where=f"{scheme}://...",
             remedy=_REMEDIES.get(scheme.partition("+")[0], _DOWNLOAD.format(scheme=scheme)),
+        )
+    check_path(source)
+    if Path(source).exists() and not Path(source).is_file() and not Path(source).is_dir():
+        raise TableError(
+            "this is a device or a pipe: a table is read more than once",
+            where=source,
+            remedy="write it to a file first, such as table.csv, and give its path",
         )
     if Path(source).is_dir():
         raise TableError(

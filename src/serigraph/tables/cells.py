@@ -77,7 +77,7 @@ def read_text(column: pl.Series, reading: Reading) -> Read:
     kind = column.dtype
     if kind.is_float():
         column = whole_where_possible(column.cast(pl.Float64).fill_nan(None))
-    elif kind.is_nested() or kind in (pl.Binary, pl.Object):
+    elif kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration):
         nothing = pl.Series(column.name, [None] * len(column), dtype=pl.String)
         return nothing, [f"column {column.name!r} holds {kind}, where single values are expected"]
     text = column.cast(pl.String).str.strip_chars()

@@ -28,7 +28,7 @@ class ColumnGuess:
 
 def guess_column(column: pl.Series) -> ColumnGuess:
     """The kind of a column, from its cells and its name."""
-    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object, pl.Duration):
         return ColumnGuess("unusable")
     if column.dtype in (pl.Date, pl.Datetime):
         return ColumnGuess("date")

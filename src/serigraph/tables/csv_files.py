@@ -5,10 +5,12 @@ Cells stay text, because what they mean is for the policy to say: a zip code kee
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
+import re
+import sys
 import zlib
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +21,14 @@ from pyarrow import csv as arrow_csv
 from serigraph.errors import TableError
 from serigraph.policy import Reading
 from serigraph.tables.dialect import Dialect, detect_dialect, western_encoding
+from serigraph.tables.header import check_number, repeated
+from serigraph.tables.rows import rows_where
 
 _UTF8 = ("utf-8", "utf-8-sig", "utf8")
-_BEGINNING = 1 << 16
+_BEGINNING = 1 << 20
 _CHUNK = 1 << 24
 _LINES_NAMED = 5
+_DELIMITERS_COUNTED = 50  # of a row; whatever has as many of them on a line is one
 
 
 def read_csv(path: Path, reading: Reading, *, compressed: bool) -> pl.DataFrame:
@@ -51,7 +56,26 @@ def read_csv(path: Path, reading: Reading, *, compressed: bool) -> pl.DataFrame:
             raise _unreadable(where) from None
     except (UnicodeError, LookupError):
         raise _unreadable(where) from None
-    return pl.DataFrame(table)
+    return _without_swallowed_rows(pl.DataFrame(table), dialect, where)
+
+
+def _without_swallowed_rows(table: pl.DataFrame, dialect: Dialect, where: str) -> pl.DataFrame:
+    """Refuse a cell that holds a whole row of the table: its quote was never closed, and the ids of
+    other people would be published as part of a value."""
+    between = re.escape(dialect.delimiter)
+    others = f"[^{between}\r\n]*"
+    delimiters = min(table.width - 1, _DELIMITERS_COUNTED)
+    row = rf"[\r\n]{others}(?:{between}{others}){{{delimiters}}}(?:[\r\n]|$)"
+    is_wrong = pl.Series([False]).new_from_index(0, table.height)
+    for column in table.get_columns() if delimiters > 1 else ():
+        is_wrong |= column.alias("cells").str.contains(row).fill_null(False)
+    if is_wrong.any():
+        raise TableError(
+            "a cell holds whole rows of the table: a quote is not closed",
+            where=f"{where}, {rows_where(is_wrong)}",
+            remedy="close the quote, or set quote in the section [reading] of the policy",
+        )
+    return table
 
 
 def _read_plain(source: Path | bytes, dialect: Dialect) -> pl.DataFrame | None:
@@ -79,6 +103,12 @@ def _read_plain(source: Path | bytes, dialect: Dialect) -> pl.DataFrame | None:
 
 
 def _dialect(beginning: bytes, reading: Reading, where: str) -> Dialect:
+    if len(beginning) == _BEGINNING and b"\n" not in beginning and b"\r" not in beginning:
+        raise TableError(
+            f"the first line is longer than {_BEGINNING:,} bytes",
+            where=where,
+            remedy="give each row a line of its own, and keep the columns that the policy names",
+        )
     try:
         return detect_dialect(beginning, reading)
     except (UnicodeError, LookupError):
@@ -87,15 +117,17 @@ def _dialect(beginning: bytes, reading: Reading, where: str) -> Dialect:
             where=where,
             remedy="correct encoding in the section [reading] of the policy, or leave it out",
         ) from None
+    except csv.Error:  # a name of more letters than the standard library reads
+        raise _unreadable(where) from None
 
 
 def _check_header(dialect: Dialect, where: str) -> None:
+    check_number(len(dialect.header))
     problems = []
     unnamed = [number for number, name in enumerate(dialect.header, 1) if not name.strip()]
     if unnamed:
         problems.append(f"column {', '.join(map(str, unnamed))} has no name in the first line")
-    repeated = [name for name, times in Counter(dialect.header).items() if times > 1 and name]
-    problems += [f"the column {name!r} occurs more than once" for name in repeated]
+    problems += repeated(dialect.header)
     if not dialect.header or problems:
         raise TableError(
             "the first line does not name the columns",
@@ -132,11 +164,17 @@ def _parse(source: Path | bytes, dialect: Dialect, where: str) -> pa.Table:
             ),
         )
 
-    table = parse(use_threads=True)
+    # Where a ragged line is no UTF-8, Arrow can tell Python of it only by a hook that prints.
+    before, sys.unraisablehook = sys.unraisablehook, lambda _: None
+    try:
+        table = parse(use_threads=True)
+        if ragged:
+            # Arrow numbers the lines only when one thread reads them.
+            ragged.clear()
+            parse(use_threads=False)
+    finally:
+        sys.unraisablehook = before
     if ragged:
-        # Arrow numbers the lines only when one thread reads them.
-        ragged.clear()
-        parse(use_threads=False)
         named = ", ".join(map(str, sorted(ragged)[:_LINES_NAMED]))
         raise TableError(
             f"{len(ragged)} lines have more or fewer cells than the first line "

@@ -11,6 +11,7 @@ from serigraph.policy import Reading
 
 _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 50
+_SAMPLE = 1 << 16  # letters; the standard library reads no cells that are longer than twice that
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,8 @@ def detect_dialect(beginning: bytes, reading: Reading) -> Dialect:
     """
     encoding = reading.encoding or detect_encoding(beginning)
     text = _decode_beginning(beginning, encoding)
-    quote = reading.quote or _detect_quote(text)
-    delimiter = reading.delimiter or detect_delimiter(text, quote)
+    quote = reading.quote or _detect_quote(text[:_SAMPLE])
+    delimiter = reading.delimiter or detect_delimiter(text[:_SAMPLE], quote)
     header = next(csv.reader(_lines(text), delimiter=delimiter, quotechar=quote), [])
     return Dialect(delimiter, quote, encoding, tuple(header))
 

@@ -14,6 +14,7 @@ from serigraph.errors import InputRefused, TableError, TaxonomyError
 from serigraph.policy import Policy
 from serigraph.population import CodedValues, Domain, Population, Taxonomy, order_by
 from serigraph.progress import Progress, silently
+from serigraph.short_repr import Undisclosed
 from serigraph.tables.digests import cell_hashes, digest_of, record_hashes, sum_of
 from serigraph.tables.domains import coded
 from serigraph.tables.identifiers import read_ids
@@ -53,8 +54,8 @@ class Prepared:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Read:
+@dataclass(frozen=True, repr=False)
+class _Read(Undisclosed):
     """The columns of the table and of the registry, each understood by itself."""
 
     ids: dict[str, pl.Series]
@@ -267,8 +268,8 @@ def classes_named_as_values(policy: Policy, values: pl.Series) -> list[str]:
     ]
 
 
-@dataclass(frozen=True)
-class _Everybody:
+@dataclass(frozen=True, repr=False)
+class _Everybody(Undisclosed):
     """The people of the table and of the registry, ascending by id."""
 
     ids: pl.Series

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from serigraph.policy import Policy
 from serigraph.population import CodedValues, ProtectedValue, starts_of
 from serigraph.privacy.gaps import threshold_left
+from serigraph.short_repr import Undisclosed
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +115,8 @@ class Holdings:
     held: NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class Protection:
+@dataclass(frozen=True, repr=False)
+class Protection(Undisclosed):
     """What the values of a release are protected as."""
 
     protected: tuple[ProtectedValue, ...]  # ascending by name

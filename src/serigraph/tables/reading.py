@@ -16,6 +16,7 @@ from serigraph.tables.cells import whole_where_possible
 from serigraph.tables.csv_files import read_csv
 from serigraph.tables.databases import read_database
 from serigraph.tables.extras import optional_package
+from serigraph.tables.header import check_number, repeated
 from serigraph.tables.signatures import Format, format_of
 
 
@@ -28,7 +29,12 @@ def read_table(source: Any, reading: Reading | None = None) -> pl.DataFrame:
     ``prepare`` gives them the types that the policy says. Raises ``TableError`` or
     ``MissingExtra``, without any cell in the message.
     """
-    options = reading or Reading()
+    table = _read(source, reading or Reading())
+    check_number(table.width)
+    return table
+
+
+def _read(source: Any, options: Reading) -> pl.DataFrame:
     if isinstance(source, str | os.PathLike):
         refuse_what_is_no_file(os.fspath(source))
         return _read_file(Path(source), options)
@@ -107,7 +113,7 @@ def _guarded(read: Callable[[], pl.DataFrame], what: str, where: str) -> pl.Data
         return read()
     except MemoryError:
         raise
-    except Exception as error:
+    except (Exception, pl.exceptions.PanicException) as error:  # a panic is no Exception
         raise TableError(
             f"{what} ({type(error).__name__})", where=where, remedy="export the table again"
         ) from None
@@ -121,14 +127,16 @@ def _from_pandas(frame: Any) -> pl.DataFrame:
         )
     frame = _with_index(frame, pandas)
     names = [str(name) for name in frame.columns]
-    if len(set(names)) < len(names):
-        raise TableError("the data frame has two columns of one name", remedy="rename one of them")
+    if same := repeated(names):
+        raise TableError(
+            "the data frame has columns of one name", remedy="rename them", problems=same
+        )
     columns, mixed = [], []
     for number, name in enumerate(names):
         try:
             columns.append(pl.Series(name, pl.from_pandas(frame.iloc[:, number])))
         except Exception:  # whatever Arrow says of a cell that does not fit would show the cell
-            mixed.append(f"column {name!r} holds values of several types")
+            mixed.append(f"column {number + 1} holds values of several types")
     if mixed:
         raise TableError(
             "the data frame has columns of mixed types",

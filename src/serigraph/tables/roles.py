@@ -8,9 +8,10 @@ from typing import Literal
 import polars as pl
 
 from serigraph.errors import TableError
-from serigraph.policy import Reading
+from serigraph.policy import Reading, why_unusable
 from serigraph.tables.cells import read_text, without_time
 from serigraph.tables.column_guesses import ColumnGuess, guess_column
+from serigraph.tables.header import MOST_GUESSED, check_names, check_number
 from serigraph.tables.naming_columns import FEW, why_it_names_people
 from serigraph.tables.people import missing_columns
 from serigraph.tables.person_column import called, find_person
@@ -49,6 +50,7 @@ def guess_roles(table: pl.DataFrame, *, person: str = "", sensitive: str = "") -
     """
     if table.height == 0:
         raise TableError("the table is empty: it has no rows", remedy="propose from a full table")
+    check_number(table.width, MOST_GUESSED)
     named = [name for name in (person, sensitive) if name]
     if problems := missing_columns(table, named, "the table"):
         raise TableError(problems[0], remedy="name a column that the table has")
@@ -57,6 +59,11 @@ def guess_roles(table: pl.DataFrame, *, person: str = "", sensitive: str = "") -
             f"column {person!r} cannot be both the id and the sensitive column",
             remedy="name two columns",
         )
+    check_names(table, named)
+    unusable = {name: why for name in table.columns if (why := why_unusable(name))}
+    if wrong := [f"column {name!r}: {unusable[name]}" for name in named if name in unusable]:
+        raise TableError("these columns cannot be used", remedy="rename them", problems=wrong)
+    table = pl.DataFrame([each for each in table.get_columns() if each.name not in unusable])
     guesses = {name: guess_column(table[name]) for name in table.columns}
     notes = []
     if not person:
@@ -70,7 +77,7 @@ def guess_roles(table: pl.DataFrame, *, person: str = "", sensitive: str = "") -
     ids = _text(table[person])
     form, delimiter = form_of(table[sensitive], rows_repeat=ids.n_unique() < table.height)
     rest = [name for name in table.columns if name not in (person, sensitive)]
-    left_out = {
+    left_out = unusable | {
         name: why for name in rest if (why := _why_left_out(table[name], guesses[name], ids))
     }
     kept = {name: guesses[name] for name in rest if name not in left_out}

@@ -28,11 +28,18 @@ def read_taxonomy(path: Path) -> Taxonomy:
         ) from None
     text = data.decode(detect_encoding(data), errors="replace")
     delimiter = ";" if ";" in text or "," not in text else ","
-    rows = [
-        [cell.strip() for cell in row]
-        for row in csv.reader(io.StringIO(text), delimiter=delimiter)
-        if any(cell.strip() for cell in row)
-    ]
+    try:
+        rows = [
+            [cell.strip() for cell in row]
+            for row in csv.reader(io.StringIO(text), delimiter=delimiter)
+            if any(cell.strip() for cell in row)
+        ]
+    except csv.Error:
+        raise TaxonomyError(
+            "a name in the taxonomy has more letters than can be read",
+            where=str(path),
+            remedy="give every leaf a line of its own, and levels a semicolon between them",
+        ) from None
     return Taxonomy.from_rows(rows, where=str(path))
 
 

@@ -90,6 +90,25 @@ QUASI_IDENTIFIER = (
 )
 
 
+_ALL = " ".join(
+    [
+        PERSON,
+        IDENTIFIER,
+        NUMBER,
+        ROW,
+        RECORD,
+        GROUP,
+        NUMBER_OF_PERSON,
+        CONTACT,
+        FREE_TEXT,
+        AMOUNT,
+        SENSITIVE,
+        DATE,
+        QUASI_IDENTIFIER,
+    ]
+)
+
+
 def words(name: str) -> list[str]:
     """The words of a column's name, in small letters and without accents.
 
@@ -122,6 +141,15 @@ def is_called_by_name(name: str) -> bool:
     return bool(found & _NAME and found - _NAME <= _OF_PEOPLE) or (
         len(found) == 1 and found <= _ALONE
     )
+
+
+def is_known_word(name: str) -> bool:
+    """Whether a name says what its column is, in any of the ways above.
+
+    >>> is_known_word("patient_id"), is_known_word("Diagnose"), is_known_word("Smith")
+    (True, True, False)
+    """
+    return is_called_by_name(name) or says(name, _ALL)
 
 
 def _spelt(name: str) -> Iterator[str]:

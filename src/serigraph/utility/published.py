@@ -13,12 +13,13 @@ from serigraph.errors import ImpossibleState
 from serigraph.population import Population
 from serigraph.recoding.labels import widened_to_nodes
 from serigraph.recoding.loss import extents
+from serigraph.short_repr import Undisclosed
 
 Form = Literal["generalised", "bucketised"]
 
 
-@dataclass(frozen=True)
-class Entries:
+@dataclass(frozen=True, repr=False)
+class Entries(Undisclosed):
     """(person, value) pairs of a population, sorted by value and then by person."""
 
     person: NDArray[np.int64]

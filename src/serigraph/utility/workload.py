@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from serigraph.errors import InputRefused
 from serigraph.population import Population
+from serigraph.short_repr import Undisclosed
 from serigraph.utility import kernels
 from serigraph.utility.published import Entries
 
@@ -40,8 +41,8 @@ class Queries:
         )
 
 
-@dataclass(frozen=True)
-class Workload:
+@dataclass(frozen=True, repr=False)
+class Workload(Undisclosed):
     """Queries on one table that count at least one record each, with the true counts."""
 
     queries: Queries

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from serigraph.engines.spark.failures import cluster_errors
 from serigraph.policy import Policy
 from serigraph.population import Domain
+from serigraph.short_repr import Undisclosed
 from serigraph.tables.domains import coded
 from serigraph.tables.identifiers import id_text
 from serigraph.tables.people import missing_columns, read_quasi_identifiers
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 TABLE, REGISTRY = "the table", "the registry"
 
 
-@dataclass(frozen=True)
-class Lookup:
+@dataclass(frozen=True, repr=False)
+class Lookup(Undisclosed):
     """The code of every cell that a column has in one source."""
 
     cells: pl.Series

@@ -21,6 +21,7 @@ from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.parts import check_id_type
 from serigraph.policy import Policy
 from serigraph.population import Domain
+from serigraph.short_repr import Undisclosed
 from serigraph.tables import ProtectedChoice
 from serigraph.tables.people import column_name
 from serigraph.tables.preparing import classes_named_as_values, notes_on, refusal_of
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-@dataclass(frozen=True)
-class Everybody:
+@dataclass(frozen=True, repr=False)
+class Everybody(Undisclosed):
     """The people, and what the publisher should know or keep of their making.
 
     ``frame`` has ``id``, ``number`` (the ledger's, null for people that it does not know),

@@ -1,0 +1,86 @@
+"""Standard output and standard error that never fail: a full disk or a reader that is gone must not
+look like a command that failed."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+
+class Outlet(io.TextIOBase):
+    """A stream that remembers that something could not be written, and goes on."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream  # None if it was closed before the program began
+        self.has_failed = False
+        if isinstance(stream, io.TextIOWrapper):
+            # A path need not be text that the terminal can show, nor text at all.
+            stream.reconfigure(errors="backslashreplace")
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # the stream below has it
+        return getattr(self._stream, "encoding", None) or "utf-8"
+
+    def write(self, text: str) -> int:
+        try:
+            if self._stream is None:
+                raise OSError
+            self._stream.write(text)
+        except (OSError, ValueError):  # ValueError: it was closed since
+            self._give_up()
+        return len(text)
+
+    def flush(self) -> None:
+        try:
+            if self._stream is not None:
+                self._stream.flush()
+        except (OSError, ValueError):
+            self._give_up()
+
+    def isatty(self) -> bool:
+        try:
+            return self._stream is not None and self._stream.isatty()
+        except ValueError:
+            return False
+
+    def fileno(self) -> int:
+        if self._stream is None:
+            raise io.UnsupportedOperation("fileno")
+        return self._stream.fileno()
+
+    def _give_up(self) -> None:
+        """Throw away what is still to be written, or else the interpreter tries it at its end."""
+        self.has_failed = True
+        with suppress(OSError, ValueError, AttributeError):
+            number = self.fileno()
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, number)
+            os.close(nowhere)
+
+
+@contextmanager
+def standard_streams() -> Iterator[Outlet]:
+    """Let nothing that is said fail; gives standard output, which knows whether it was told."""
+    _occupy()
+    before = sys.stdout, sys.stderr
+    out = Outlet(sys.stdout)
+    sys.stdout, sys.stderr = out, Outlet(sys.stderr)
+    try:
+        yield out
+    finally:
+        sys.stderr.flush()
+        sys.stdout, sys.stderr = before
+
+
+def _occupy() -> None:
+    """Give closed standard streams a file: the next one that is opened would take the number, and
+    get what a library or a child process says."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free

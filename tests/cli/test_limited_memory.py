@@ -1,0 +1,89 @@
+"""A command under a limit on memory has somebody who says how it ended."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
+
+SUPERVISED = """
+import os, signal, sys, time
+from serigraph.cli import limited_memory
+limited_memory._PATIENCE, limited_memory._LOOK = 1.0, 0.1
+def run():
+    print(os.getpid(), flush=True)
+    {work}
+    return 3
+def complain(error):
+    print(type(error).__name__, flush=True)
+    return error.exit_code
+sys.exit(limited_memory.supervised(run, complain))
+"""
+
+
+def start(work: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", SUPERVISED.format(work=work)], stdout=subprocess.PIPE, text=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("work", "code", "said"),
+    [
+        ("pass", 3, ""),
+        ("os.abort()", 10, "MemoryExhausted"),
+        ("os._exit(1)", 10, "MemoryExhausted"),
+        ("time.sleep(600)", 10, "MemoryExhausted"),
+        ("[sum(range(10**6)) for _ in range(150)]", 3, ""),
+        (
+            "import threading; threading.Thread(target=lambda: 1 / 0).start(); time.sleep(600)",
+            10,
+            "MemoryExhausted",
+        ),
+    ],
+)
+def test_every_end_is_told(work: str, code: int, said: str) -> None:
+    process = start(work)
+    out, _ = process.communicate()
+    assert process.returncode == code
+    assert out.split()[1:] == said.split()
+
+
+def test_a_signal_is_passed_on() -> None:
+    process = start("[sum(range(10**6)) for _ in range(10**6)]")
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.terminate()
+    assert process.wait() == 128 + signal.SIGTERM
+    process.stdout.close()
+
+
+def test_a_child_ends_with_its_parent() -> None:
+    process = start("[sum(range(10**6)) for _ in range(10**6)]")
+    assert process.stdout is not None
+    child = int(process.stdout.readline())
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    while Path(f"/proc/{child}").exists() and _state(child) != "Z":
+        time.sleep(0.01)
+
+
+def _state(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "Z"
+
+
+def test_a_command_under_a_generous_limit_says_what_it_always_says() -> None:
+    limited = f"ulimit -v {16 << 20}; exec {sys.executable} -m serigraph --version"
+    done = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stdout.startswith("serigraph ")

@@ -1,0 +1,1 @@
+"""Inputs that nobody would write, by the thousand; ``python -m fuzz`` in this folder's parent."""
