@@ -16,6 +16,7 @@ from serigraph.policy import Policy
 from serigraph.population import History
 from serigraph.privacy.strategies import Strategy
 from serigraph.publishing.worst_pairs import ClosestPairs
+from serigraph.signing import SigningKey
 from serigraph.tables.value_list import ValueList
 
 
@@ -32,6 +33,7 @@ class Unpublished:
     strategy: Strategy
     summary: Mapping[str, object]
     value_list: ValueList  # the policy's values beside those of the table
+    signer: SigningKey | None  # of the certificate
 
     @property
     def number(self) -> int:
