@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -42,10 +44,18 @@ def test_a_series(shared: Path) -> None:
 def test_what_lies_there_while_somebody_publishes(shared: Path) -> None:
     series = new_series(shared)
     with series.writing() as writer:
-        (writer.staging / "table.csv").write_text("group\n")
-        assert writer.staging.stat().st_mode & 0o777 == 0o700
-        journal = series.path / "catalog.sqlite-journal"
-        assert not journal.exists() or journal.stat().st_mode & 0o777 == 0o600
+        assert not open_to_others(writer.staging)
+        assert not open_to_others(series.path)
+
+
+@pytest.mark.usefixtures("umask")
+def test_the_journal_of_the_catalog(shared: Path) -> None:
+    catalog = new_series(shared).path / "catalog.sqlite"
+    with closing(sqlite3.connect(catalog, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = PERSIST")  # it stays, for us to look at
+        connection.execute("UPDATE series SET format = format + 1")
+        assert "file clinic/catalog.sqlite-journal" in modes(catalog.parent)
+        assert not open_to_others(catalog.parent)
 
 
 @pytest.mark.usefixtures("umask")

@@ -179,9 +179,9 @@ class Series:
         folder = self._layout.certificates
         with storage_errors(folder):
             ensure_folder(folder)
-            if not self.has_issued(certificate):
+            with suppress(FileExistsError):
                 write_durably(self._issued(certificate), certificate)
-                sync(folder)
+            sync(folder)
 
     def has_issued(self, certificate: bytes) -> bool:
         """Whether this is a certificate of the series as it was made."""
