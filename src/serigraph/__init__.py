@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from serigraph.reporting import publish_with_report as publish
     from serigraph.reporting import report_series as report
     from serigraph.reporting import verify_certificate as verify
+    from serigraph.signing import make_key
     from serigraph.utility import evaluate
 
 __getattr__, __dir__ = on_demand(
@@ -36,6 +37,7 @@ __getattr__, __dir__ = on_demand(
         "export": "serigraph.engines",
         "evaluate": "serigraph.utility",
         "init": "serigraph.publishing:begin",
+        "make_key": "serigraph.signing",
         "plan": "serigraph.planning",
         "publish": "serigraph.reporting:publish_with_report",
         "report": "serigraph.reporting:report_series",
@@ -53,6 +55,7 @@ __all__ = [
     "export",
     "history",
     "init",
+    "make_key",
     "plan",
     "publish",
     "report",

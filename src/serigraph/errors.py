@@ -15,6 +15,7 @@
     │   ├── SeriesNotFound      no series at this path
     │   ├── SeriesExists        there is a series at this path already
     │   ├── SeriesBusy          another process is publishing
+    │   ├── SeriesDiverged      the series does not end in the release that the publisher saw last
     │   └── LedgerDamaged       a part of the ledger was changed or is missing
     ├── StorageError            the disk is full or cannot be written                     exit 7
     │   └── NotInPlace          the release is out, but its files are not in place yet    exit 9
@@ -118,6 +119,10 @@ class SeriesExists(SeriesError):
 
 class SeriesBusy(SeriesError):
     """Another process is publishing to this series."""
+
+
+class SeriesDiverged(SeriesError):
+    """The series does not end in the release that the publisher has seen last."""
 
 
 class LedgerDamaged(SeriesError):

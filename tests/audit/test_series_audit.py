@@ -191,3 +191,16 @@ def test_nothing_to_audit(tmp_path: Path) -> None:
     series = Series.create(tmp_path / "clinic", {"policy.toml": policy().encode()})
     with pytest.raises(SeriesError, match="no release is out"):
         audit_series(series)
+
+
+@pytest.mark.parametrize("form", ["generalised", "bucketised"])
+def test_tables_that_no_release_has_are_not_taken_for_its_own(tmp_path: Path, form: str) -> None:
+    series = published(tmp_path / "clinic", form=form, releases=1)
+    for name in ("table", "quasi_identifiers", "sensitive"):
+        for ending in (".csv", ".parquet"):
+            path = series.path / "releases" / "r1" / f"{name}{ending}"
+            if not path.exists():
+                path.write_text("age,sex,diagnosis\n")
+    audited = serigraph.audit(series)
+    assert audited.files_agree
+    assert len(audited.notes) == (4 if form == "generalised" else 2)

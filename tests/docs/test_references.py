@@ -22,11 +22,13 @@ from serigraph.publishing import Begun, PersonHistory, Published, Status
 from serigraph.publishing.standing import ValueStanding
 from serigraph.reporting.series_report import SeriesReport
 from serigraph.reporting.verifying import Verified
+from serigraph.signing import KeyPair
 
 REFERENCE = ROOT / "docs/reference"
 RESULTS = [
     Audit,
     Begun,
+    KeyPair,
     PastExposure,
     PersonHistory,
     Published,

@@ -281,6 +281,11 @@ def figures(made: Made, number: int) -> dict[str, Any]:
         "form": case.form,
         "method": "top-down",
         "strategy": planned(case),
+        "is_dated_back": any(
+            datetime.fromisoformat(before.published_at)
+            > datetime.fromisoformat(release.published_at)
+            for before in series.releases[-2:-1]
+        ),
     }
 
 
@@ -653,6 +658,7 @@ def test_status(made: Made) -> None:
         assert line in allowed
     found = run("status", made.path, "--json").json
     series = made.series
+    assert found["notes"] == []
     for number, each in enumerate(found["releases"], 1):
         check_summary(each["figures"], made, number)
         check_pair(

@@ -16,6 +16,7 @@ import pytest
 import serigraph
 from audit.series_examples import published
 from serigraph.errors import InputRefused, LedgerDamaged, SeriesNotFound
+from serigraph.ledger import Series
 from serigraph.reporting import verify_certificate
 
 
@@ -127,25 +128,67 @@ def test_a_certificate_that_was_edited(clinic: Path) -> None:
         verify_certificate(path)
 
 
-def test_a_false_claim_whose_digest_fits(clinic: Path) -> None:
-    """Whoever also rewrites the catalog, chain and all, still meets the recomputation."""
+def forge(clinic: Path, content: dict[str, Any]) -> Path:
+    """A certificate of the series that says something else, put beside those that were made."""
     path = clinic / "report" / "certificate.json"
-    content = json.loads(path.read_text())
-    content["guarantee"]["largest_probability"] = "1/1000"
     path.write_text(json.dumps(content))
+    Series.open(clinic).issue(path.read_bytes())
+    return path
+
+
+def test_a_false_claim_whose_digest_fits(clinic: Path) -> None:
+    """Who can also write into the series still meets the recomputation."""
+    content = json.loads((clinic / "report" / "certificate.json").read_text())
+    content["guarantee"]["largest_probability"] = "1/1000"
     with pytest.raises(LedgerDamaged, match="the certificate claims 1/1000"):
-        verify_certificate(path)
+        verify_certificate(forge(clinic, content))
 
 
 @pytest.mark.parametrize("claim", ["1/1000", None])
 def test_a_false_claim_about_the_worst_pair(clinic: Path, claim: str | None) -> None:
-    path = clinic / "report" / "certificate.json"
-    content = json.loads(path.read_text())
+    content = json.loads((clinic / "report" / "certificate.json").read_text())
     pair = content["guarantee"]["worst_in_series"] | {"probability": claim}
     content["guarantee"]["worst_in_series"] = pair if claim else None
-    path.write_text(json.dumps(content))
     with pytest.raises(LedgerDamaged, match="about the pair of the series"):
+        verify_certificate(forge(clinic, content))
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"made_by": "serigraph 9.9"},
+        {"figures": {}},
+        {"figures": {"people": 1_000_000}},
+        {"files": {}},
+        {"publisher": {"name": "Somebody else"}},
+        {"format": 1},
+    ],
+    ids=lambda forged: next(iter(forged)),
+)
+@pytest.mark.parametrize("kind", ["release", "series"])
+def test_a_certificate_of_which_one_field_was_edited(
+    clinic: Path, kind: str, forged: dict[str, Any]
+) -> None:
+    path = clinic / "report" / "certificate.json" if kind == "series" else certificate(clinic)
+    change(path, **forged)
+    with pytest.raises(LedgerDamaged, match="the certificate was changed"):
         verify_certificate(path)
+    assert run("verify", path).returncode == 6
+
+
+def test_certificates_of_a_series_that_has_gone_on(clinic: Path, tmp_path: Path) -> None:
+    """Every certificate that was made stays true; one of another series is not."""
+    first = clinic / "report" / "certificate.json"
+    away = shutil.copy(first, tmp_path / "old.json")
+    policy = clinic / "policy.toml"
+    policy.write_text(policy.read_text() + '[publisher]\nname = "Another name"\n')
+    made = serigraph.report(clinic, tmp_path / "second")
+    assert made.certificate.read_bytes() != first.read_bytes()
+    for path in (away, made.certificate):
+        assert verify_certificate(path, series=clinic).largest is not None
+    shutil.rmtree(clinic / "certificates")
+    with pytest.raises(LedgerDamaged, match="has never made it"):
+        verify_certificate(away, series=clinic)
 
 
 @pytest.mark.parametrize(

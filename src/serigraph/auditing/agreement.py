@@ -9,13 +9,12 @@ a bucketised one does, and is compared group by group.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from serigraph.ledger import ReleaseRecord, Series
-from serigraph.ledger.layout import Layout, published_names, published_path
+from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, VALUES, read_part
 from serigraph.recoding.public_csv import DIALECT, as_sets
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
@@ -46,8 +45,10 @@ def compare_files(series: Series, release: ReleaseRecord) -> Agreement:
     folder = layout.published(release.label)
     groups = read_part(layout, release, GROUPS)
     values = read_part(layout, release, VALUES).with_columns(pl.col("value").cast(pl.String))
-    names = published_names(folder)
-    tables = [_read(published_path(folder, name)) for name in names]
+    tables = [
+        pl.concat([read_table(file, DIALECT) for file in files])
+        for files in release.tables(folder).values()
+    ]
     if not tables:
         differences = [MISSING]
     elif len(tables) == 1:
@@ -66,11 +67,6 @@ def compare_files(series: Series, release: ReleaseRecord) -> Agreement:
         records=int(groups["present"].sum()),
         differences=tuple(differences),
     )
-
-
-def _read(path: Path) -> pl.DataFrame:
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
-    return pl.concat([read_table(file, DIALECT) for file in files])
 
 
 def shown_compositions(table: pl.DataFrame, release: ReleaseRecord) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from serigraph.auditing.from_ledger import evidence_of
 from serigraph.auditing.result import Examined, examine
 from serigraph.engines import Engine
 from serigraph.errors import SeriesError
-from serigraph.ledger import Series
+from serigraph.ledger import Series, notes_on_unknown
 from serigraph.privacy.thresholds import parse_threshold
 
 SERIES_STAGES = ("checking digests", "comparing files", "reading the ledger", "computing")
@@ -68,4 +68,5 @@ def audit_series(
         known_members=known_members,
         worst=worst,
         agreement=agreement,
+        notes=notes_on_unknown(opened.unknown_files()),
     )

@@ -34,6 +34,16 @@ def command(
     wait: Annotated[
         float, typer.Option(help="Seconds to wait for another publisher to finish.")
     ] = 0.0,
+    after: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHAIN",
+            help="Refuse unless the latest release has this chain digest; '' for none.",
+        ),
+    ] = None,
+    sign: Annotated[
+        Path | None, typer.Option(metavar="KEY", help="Sign the certificate with this key.")
+    ] = None,
     engine: EngineOption = EngineName.LOCAL,
     master: MasterOption = "",
     spark_setting: SettingOption = None,
@@ -53,6 +63,8 @@ def command(
             query=query,
             allow_suppression=allow_suppression,
             wait=wait,
+            after=after,
+            sign=sign,
             progress=progress,
             documents=write_documents if as_json else _show_values_first,
             **place(engine, master, spark_setting),
@@ -79,6 +91,7 @@ def _tell_machines(release: Published) -> None:
             "published_at": record.published_at,
             "threshold": record.threshold,
             "adversary": record.adversary,
+            "chain": record.chain,
             "folder": release.folder,
             "figures": plain(release.figures),
             "values": plain(release.value_list),

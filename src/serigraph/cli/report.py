@@ -15,6 +15,9 @@ def command(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the files [default: 'report' in the series]")
     ] = None,
+    sign: Annotated[
+        Path | None, typer.Option(metavar="KEY", help="Sign the certificate with this key.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Audit a series and write its report and its certificate."""
@@ -22,7 +25,7 @@ def command(
     from serigraph.reporting import report_series
 
     with stages(SERIES_STAGES) as progress:
-        made = report_series(series, out, progress=progress)
+        made = report_series(series, out, sign=sign, progress=progress)
     if as_json:
         print_json(
             {

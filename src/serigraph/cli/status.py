@@ -33,11 +33,13 @@ def command(
                 "path": found.path,
                 "threshold": found.threshold,
                 "strategy": found.strategy,
+                "chain": found.releases[-1].chain if found.releases else "",
                 "releases": [
                     {
                         "release": each.number,
                         "label": each.label,
                         "published_at": each.published_at,
+                        "chain": each.chain,
                         "worst_in_release": closest.in_release,
                         "worst_in_series": closest.in_series,
                         "figures": each.summary,
@@ -51,6 +53,7 @@ def command(
                 "pairs_by_tenth_of_budget_spent": found.spent,
                 "values": found.values,
                 "ratio_by_link": found.ratios,
+                "notes": found.notes,
             }
         )
     else:
@@ -59,6 +62,8 @@ def command(
 
 def _tell(found: Status) -> None:
     say(f"Series {found.path.name}: threshold {found.threshold}, {found.strategy}")
+    for note in found.notes:
+        say(f"note: {note}")
     if not found.releases:
         say("No release is out yet.")
     for each, closest in zip(found.releases, found.closest, strict=True):

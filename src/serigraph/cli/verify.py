@@ -19,22 +19,26 @@ def command(
         bool,
         typer.Option("--files-only", help="Compare the files with this certificate, and no more."),
     ] = False,
+    key: Annotated[
+        Path | None, typer.Option(help="Public key that the certificate has to be signed with.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Check a certificate: the digests of the files, the ledger, and the guarantee.
 
-    --files-only cannot tell whether the certificate is the publisher's: compare its own digest with
-    one that you got another way.
+    --files-only cannot tell whether the certificate is the publisher's, unless it is signed: then
+    --key can. Get the key, or the certificate's own digest, another way than the release.
     """
     from serigraph.reporting import verify_certificate
 
-    found = verify_certificate(certificate, series=series, files_only=files_only)
+    found = verify_certificate(certificate, series=series, files_only=files_only, key=key)
     if as_json:
         print_json(
             {
                 "release": found.certificate.release,
                 "label": found.certificate.label,
                 "checks": found.checks,
+                "signed_by": found.signed_by,
                 "conclusion": found.conclusion,
                 "largest_probability": found.largest,
                 "worst_in_series": found.worst,

@@ -1,6 +1,7 @@
 """The ledger: what was published of whom, kept for good, and the only way to add to it."""
 
 from serigraph.ledger.parts import id_type_of
+from serigraph.ledger.recovery import notes_on_unknown
 from serigraph.ledger.release import (
     PRESENCE_KNOWN,
     PRESENCE_UNKNOWN,
@@ -28,5 +29,6 @@ __all__ = [
     "WrittenParts",
     "check_label",
     "id_type_of",
+    "notes_on_unknown",
     "storage_errors",
 ]

@@ -19,7 +19,7 @@ from typing import Any
 from serigraph.errors import ImpossibleState, LedgerDamaged, SeriesBusy, SeriesError, StorageError
 from serigraph.ledger.layout import CATALOG
 from serigraph.ledger.release import ReleaseRecord, chain_link, chain_start
-from serigraph.ledger.storage import FileDigest
+from serigraph.ledger.storage import FileDigest, new_file
 
 FORMAT = 2
 _WITHOUT_SALT = 1  # the format of version 0.1, which this one reads and goes on with
@@ -77,6 +77,7 @@ class Catalog:
     @staticmethod
     def create(path: Path, identity: str) -> None:
         """Make the catalog of a new series; ``identity`` is random and begins its chain."""
+        new_file(path).close()  # SQLite keeps its mode, and gives it to the journal
         with _sqlite_errors(), closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.execute("PRAGMA synchronous = EXTRA")
             connection.executescript(f"BEGIN; {_SCHEMA}")

@@ -22,7 +22,14 @@ from serigraph.errors import InputRefused
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, MEMBERS, VALUES, read_part, read_people
 from serigraph.ledger.release import ReleaseRecord
-from serigraph.ledger.storage import storage_errors, sync
+from serigraph.ledger.storage import (
+    ensure_folder,
+    make_folder,
+    make_private,
+    new_file,
+    storage_errors,
+    sync,
+)
 from serigraph.privacy.gaps import threshold_left
 from serigraph.privacy.thresholds import threshold_text
 
@@ -68,7 +75,7 @@ def export_ledger(layout: Layout, releases: tuple[ReleaseRecord, ...], folder: P
 @contextmanager
 def exporting(folder: Path) -> Iterator[Path]:
     """A place below the folder for all files, which are moved up when all are complete,
-    ``releases.parquet`` last: where it is, the export is whole."""
+    ``releases.parquet`` last: where it is, the export is whole. Only the owner can read it."""
     unfinished = folder / UNFINISHED
     with storage_errors(folder):
         if os.path.lexists(folder) and not _is_free(folder):
@@ -77,9 +84,10 @@ def exporting(folder: Path) -> Iterator[Path]:
                 where=str(folder),
                 remedy="give a new or an empty folder",
             )
-        folder.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir()
+        ensure_folder(folder)
+        make_private(folder)
+        make_folder(unfinished)
         try:
             yield unfinished
             for name in SCHEMAS:
@@ -171,7 +179,7 @@ def _write(path: Path, schema: pl.Schema, frames: Iterator[pl.DataFrame]) -> Non
     import pyarrow.parquet as pq  # only whoever exports waits for it
 
     arrow_schema = _as_arrow(pl.DataFrame(schema=schema)).schema
-    with open(path, "xb") as file:
+    with new_file(path) as file:
         with pq.ParquetWriter(file, arrow_schema, compression="zstd", store_schema=False) as writer:
             for frame in frames:
                 writer.write_table(_as_arrow(frame.select(schema.names()).cast(schema)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CATALOG = "catalog.sqlite"
-RESERVED = (CATALOG, f"{CATALOG}-journal", "ledger", "releases", "staging")
+RESERVED = (CATALOG, f"{CATALOG}-journal", "certificates", "ledger", "releases", "staging")
 UNCOMMITTED = "UNCOMMITTED"
 
 
@@ -31,6 +31,16 @@ class Layout:
     @property
     def staging(self) -> Path:
         return self.root / "staging"
+
+    @property
+    def certificates(self) -> Path:
+        """Every certificate that was made of the series as a whole."""
+        return self.root / "certificates"
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Those that files are moved between."""
+        return self.ledger, self.releases, self.staging
 
     def parts(self, number: int) -> Path:
         """The folder with the ledger's parts of one release."""

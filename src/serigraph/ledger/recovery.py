@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,29 +16,66 @@ from serigraph.errors import LedgerDamaged, SeriesBusy, SeriesError, StorageErro
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.layout import UNCOMMITTED, Layout
 from serigraph.ledger.release import ReleaseRecord
-from serigraph.ledger.storage import Recorded, check_digests, compare_here, storage_errors, sync
+from serigraph.ledger.storage import (
+    Recorded,
+    check_digests,
+    compare_here,
+    ensure_folder,
+    storage_errors,
+    sync,
+)
+
+_NAMED = 8  # unknown files
 
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """The folders that, by their state, belong to a committed release."""
+    """The folders that, by their state, belong to a committed release, and all that lies in the
+    ledger or among the public files but what a publisher at work is writing."""
 
     parts: frozenset[str]
     labels: frozenset[str]
+    files: frozenset[str]  # relative to the series
 
 
 def traces(layout: Layout) -> Traces:
     """What lies in the series. Take it before the catalog is read: whatever was committed by then
     is in the catalog, also when another process is publishing meanwhile."""
     with storage_errors(layout.root):
+        folders = _folders(layout.ledger)
+        unfinished = frozenset(path.name for path in folders if _is_unfinished(path))
         return Traces(
-            parts=frozenset(
-                path.name for path in _folders(layout.ledger) if not _is_unfinished(path)
-            ),
+            parts=frozenset(path.name for path in folders) - unfinished,
             labels=frozenset(
                 path.name for path in _folders(layout.releases) if not path.name.startswith(".")
             ),
+            files=frozenset(
+                (
+                    *_files(layout.ledger, "ledger", unfinished),
+                    *_files(layout.releases, "releases", frozenset()),
+                )
+            ),
         )
+
+
+def unknown_files(found: Traces, releases: tuple[ReleaseRecord, ...]) -> tuple[str, ...]:
+    """Files in the ledger or among the public files that no release has; nobody removes them."""
+    known = {
+        *(f"ledger/{each.number:04d}/{part.name}" for each in releases for part in each.parts),
+        *(f"releases/{each.label}/{file.name}" for each in releases for file in each.files),
+    }
+    return tuple(sorted(found.files - known))
+
+
+def notes_on_unknown(files: tuple[str, ...]) -> tuple[str, ...]:
+    """What a publisher and an auditor are told about unknown files."""
+    notes = [
+        f"no release has the file {name!r}: it is left alone, and should be moved out of the series"
+        for name in files[:_NAMED]
+    ]
+    if len(files) > _NAMED:
+        notes.append(f"no release has {len(files) - _NAMED:,} further files either")
+    return tuple(notes)
 
 
 def refuse_strangers(layout: Layout, found: Traces, releases: tuple[ReleaseRecord, ...]) -> None:
@@ -115,7 +153,7 @@ def sweep(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> None:
                 sync(layout.ledger)
                 sync(layout.staging)
         for leftover in sorted(layout.staging.iterdir()):
-            if leftover.is_dir():
+            if leftover.is_dir() and not leftover.is_symlink():
                 # Tasks that outlive a killed driver find their folder gone, and cannot fill it
                 # again while it is removed.
                 gone = layout.staging / f"swept-{secrets.token_hex(8)}"
@@ -168,16 +206,66 @@ def settle(layout: Layout, record: ReleaseRecord, patience: float = 60.0) -> Non
 
 
 def make_folders(layout: Layout) -> None:
-    """Make what a backup may have left out because it was empty."""
+    """Make what a backup may have left out because it was empty; refuse links, and mounts, which
+    files cannot be moved between."""
+    refuse_links(layout)
     with storage_errors(layout.root):
-        for folder in (layout.ledger, layout.releases, layout.staging):
-            folder.mkdir(exist_ok=True)
+        for folder in layout.folders:
+            ensure_folder(folder)
+            if not _can_move(layout.root, folder):
+                raise _misplaced(
+                    layout, folder, "a folder of the series is a mount, perhaps of another disk"
+                )
+
+
+def refuse_links(layout: Layout) -> None:
+    """Refuse folders that are links: what lies behind them may be somebody else's."""
+    for folder in layout.folders:
+        if folder.is_symlink():
+            raise _misplaced(layout, folder, "a folder of the series is a symbolic link")
+
+
+def _misplaced(layout: Layout, folder: Path, what: str) -> SeriesError:
+    return SeriesError(
+        what,
+        where=layout.name_of(folder),
+        remedy="make it a folder of the series itself, with the files that it holds now; to use "
+        "another disk, move the whole series",
+    )
+
+
+def _can_move(source: Path, target: Path) -> bool:
+    """Whether files can be moved from a folder to another, which mounts prevent, also those that
+    show the same file system twice. Asked with a file that does not exist, so nothing changes."""
+    name = f"nothing-{secrets.token_hex(8)}"
+    try:
+        os.rename(source / name, target / name)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        if error.errno == errno.EXDEV:
+            return False
+        raise
+    return os.stat(source).st_dev == os.stat(target).st_dev
 
 
 def _folders(parent: Path) -> list[Path]:
     if not parent.is_dir():
         return []
     return sorted(path for path in parent.iterdir() if path.is_dir())
+
+
+def _files(parent: Path, shown_as: str, without: frozenset[str]) -> Iterator[str]:
+    """All files and links below a folder, but for those in some of its folders."""
+    if not parent.is_dir():
+        return
+    with os.scandir(parent) as entries:
+        for entry in entries:
+            name = f"{shown_as}/{entry.name}"
+            if not entry.is_dir(follow_symlinks=False):
+                yield name
+            elif entry.name not in without:
+                yield from _files(Path(entry), name, frozenset())
 
 
 def _is_unfinished(parts: Path) -> bool:

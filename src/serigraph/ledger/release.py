@@ -144,6 +144,20 @@ class ReleaseRecord(ShortRepr):
         """Whether the public files are in their place; if not, the next command moves them."""
         return self.state == "published"
 
+    def tables(self, folder: Path) -> dict[str, list[Path]]:
+        """The public tables in the folder of the release with the files of each, as Parquet if it
+        has that; empty if a file is missing. What else lies in the folder is not looked at."""
+        found: dict[str, list[Path]] = {}
+        for ending in (".csv", ".parquet"):
+            of_kind: dict[str, list[Path]] = {}
+            for file in self.files:
+                first = file.name.partition("/")[0]  # a table may be a folder of files
+                if first.endswith(ending):
+                    of_kind.setdefault(first.removesuffix(ending), []).append(folder / file.name)
+            found |= of_kind
+        is_whole = all(path.is_file() for paths in found.values() for path in paths)
+        return found if is_whole else {}
+
     def _facts(self) -> dict[str, object]:
         return {
             "release": f"{self.number}, {self.label}",

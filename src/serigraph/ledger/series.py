@@ -33,12 +33,17 @@ from serigraph.ledger.recovery import (
     make_folders,
     recover,
     recover_quietly,
+    refuse_links,
     refuse_strangers,
     traces,
+    unknown_files,
 )
 from serigraph.ledger.release import PastExposure, ReleaseRecord
 from serigraph.ledger.storage import (
     compare_here,
+    digest_of,
+    ensure_folder,
+    make_private,
     storage_errors,
     sync,
     sync_tree,
@@ -76,10 +81,11 @@ class Series:
             folder.parent.mkdir(parents=True, exist_ok=True)
             unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
             try:
+                make_private(unfinished)
                 layout = Layout(unfinished)
                 make_folders(layout)
                 for name, content in files.items():
-                    (unfinished / name).parent.mkdir(parents=True, exist_ok=True)
+                    ensure_folder((unfinished / name).parent)
                     write_durably(unfinished / name, content)
                 Catalog.create(layout.catalog, identity=secrets.token_hex(16))
                 sync_tree(unfinished)
@@ -156,6 +162,7 @@ class Series:
 
         ``LedgerDamaged`` says which file is missing or changed. ``compare`` reads the files.
         """
+        refuse_links(self._layout)
         # Whoever may only read can check all the same.
         with suppress(SeriesBusy, StorageError):
             recover(self._layout)
@@ -164,6 +171,27 @@ class Series:
         refuse_strangers(self._layout, found, releases)
         check_parts(self._layout, releases, compare)
         check_files(self._layout, releases, compare)
+
+    def unknown_files(self) -> tuple[str, ...]:
+        """Files in the ledger or among the public files that no release has, ascending."""
+        found = traces(self._layout)
+        return unknown_files(found, self.releases())
+
+    def issue(self, certificate: bytes) -> None:
+        """Keep a certificate of the series, so that one that was changed later is found out."""
+        folder = self._layout.certificates
+        with storage_errors(folder):
+            ensure_folder(folder)
+            with suppress(FileExistsError):
+                write_durably(self._issued(certificate), certificate)
+            sync(folder)
+
+    def has_issued(self, certificate: bytes) -> bool:
+        """Whether this is a certificate of the series as it was made."""
+        return self._issued(certificate).is_file()
+
+    def _issued(self, certificate: bytes) -> Path:
+        return self._layout.certificates / f"{digest_of(certificate)}.json"
 
     def export(self, folder: str | Path) -> None:
         """Write the ledger as Parquet, by the published contract, into a new or empty folder."""

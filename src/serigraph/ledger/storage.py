@@ -1,4 +1,4 @@
-"""Files that survive a power cut, and digests that tell when one was changed."""
+"""Files that survive a power cut, that nobody else can read, and that tell when one was changed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from serigraph.errors import LedgerDamaged, StorageError
 from serigraph.threads import side_by_side, slices
@@ -23,6 +24,7 @@ _REMEDIES = {
 }
 
 _FILES = 8  # that a thread takes at a time
+_FOLDER, _FILE = 0o700, 0o600  # for the owner alone
 
 RESTORE = "restore the file from a backup; nothing is published until then"
 
@@ -48,9 +50,37 @@ def storage_errors(where: Path) -> Iterator[None]:
         ) from error
 
 
+def make_folder(path: Path) -> None:
+    """Make a new folder that its owner alone can enter, whatever the umask."""
+    os.mkdir(path, _FOLDER)
+    os.chmod(path, _FOLDER)  # a umask may have taken rights from the owner too
+
+
+def ensure_folder(path: Path) -> None:
+    """Make a folder, and those above it that are missing, as ``make_folder`` does."""
+    if not path.is_dir():
+        ensure_folder(path.parent)
+        make_folder(path)
+
+
+def new_file(path: Path) -> BinaryIO:
+    """A new file that its owner alone can read, whatever the umask, open for writing."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE)
+    os.fchmod(descriptor, _FILE)
+    return os.fdopen(descriptor, "wb")
+
+
+def make_private(folder: Path) -> None:
+    """Let nobody but the owner into a folder and everything below it, which others wrote."""
+    os.chmod(folder, _FOLDER)
+    for path in folder.rglob("*"):
+        if not path.is_symlink():
+            os.chmod(path, _FOLDER if path.is_dir() else _FILE)
+
+
 def write_durably(path: Path, content: bytes) -> None:
     """Write a new file and wait until it is on the disk; the folder has to be synced after it."""
-    with open(path, "xb") as file:
+    with new_file(path) as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

@@ -10,7 +10,13 @@ from pathlib import Path
 
 import polars as pl
 
-from serigraph.errors import AlreadyPublished, ImpossibleState, NotInPlace, SerigraphError
+from serigraph.errors import (
+    AlreadyPublished,
+    ImpossibleState,
+    NotInPlace,
+    SeriesDiverged,
+    SerigraphError,
+)
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.numbers import Numbered
@@ -31,6 +37,7 @@ from serigraph.ledger.recovery import (
     settle,
     sweep,
     traces,
+    unknown_files,
 )
 from serigraph.ledger.release import (
     IdType,
@@ -43,6 +50,8 @@ from serigraph.ledger.release import (
 from serigraph.ledger.storage import (
     FileDigest,
     digest_tree,
+    make_folder,
+    make_private,
     storage_errors,
     sync,
     sync_tree,
@@ -61,9 +70,12 @@ class Writer:
         layout: Layout,
         catalog: Catalog,
         releases: tuple[ReleaseRecord, ...],
+        *,
+        unknown_files: tuple[str, ...],
         is_checked: bool,
     ):
         self.releases = releases
+        self.unknown_files = unknown_files  # see ``Series.unknown_files``
         self._is_checked = is_checked
         self.staging: Path = layout.staged(len(releases) + 1)
         self.drafts: Path = layout.drafts(len(releases) + 1)
@@ -71,6 +83,28 @@ class Writer:
         self._catalog = catalog
         self._is_done = False
         self._asked: Numbered | None = None
+
+    def ensure_follows(self, chain: str | None) -> None:
+        """Refuse if the series does not end in the release with this chain digest, or, if that is
+        empty, has a release at all; None asks for nothing. ``SeriesDiverged`` says which it is."""
+        numbers = {"": 0} | {release.chain: release.number for release in self.releases}
+        if chain is None or numbers.get(chain) == len(self.releases):
+            return
+        if chain in numbers:
+            raise SeriesDiverged(
+                f"{len(self.releases) - numbers[chain]} releases came after the one that you have "
+                "seen last",
+                where=f"release {self.releases[-1].number}, {self.releases[-1].label}",
+                remedy="find out who published them; then give the chain that 'serigraph status "
+                "--json' shows",
+            )
+        raise SeriesDiverged(
+            "the series does not have the release that you have seen last: it was restored from "
+            "an old backup, or is a copy that went another way",
+            where=str(self._layout.root),
+            remedy="publish to the series that has that release; one that lacks it has forgotten "
+            "what it showed of people",
+        )
 
     def ensure_new(self, label: str, table_digest: str, ids: pl.Series) -> None:
         """Refuse what ``commit`` would refuse, so that nobody has to wait for it.
@@ -186,6 +220,7 @@ class Writer:
         number = len(self.releases) + 1
         with storage_errors(self._layout.root):
             self._write_parts(number, write)
+            make_private(self.staging)  # documents come from wherever the caller has them
             sync_tree(self.staging)
             sync(self._layout.staging)
             files = digest_tree(self.staging)
@@ -219,7 +254,7 @@ class Writer:
 
     def _write_parts(self, number: int, write: Callable[[Path], None]) -> None:
         folder = self._layout.parts(number)
-        folder.mkdir()
+        make_folder(folder)
         write_durably(self._layout.marker(number), b"")
         sync(folder)
         write(folder)
@@ -253,13 +288,20 @@ def writer_of(layout: Layout, wait: float, compare: Comparing | None) -> Iterato
                 catalog.commit()
                 catalog.lock(wait)
                 releases = catalog.releases()
-            refuse_strangers(layout, traces(layout), releases)
+            found = traces(layout)
+            refuse_strangers(layout, found, releases)
             if compare is not None:
                 check_parts(layout, releases, compare)
             sweep(layout, releases)
-            writer = Writer(layout, catalog, releases, is_checked=compare is not None)
+            writer = Writer(
+                layout,
+                catalog,
+                releases,
+                unknown_files=unknown_files(found, releases),
+                is_checked=compare is not None,
+            )
             with storage_errors(writer.staging):
-                writer.staging.mkdir()
+                make_folder(writer.staging)
             yield writer
     finally:
         recover_quietly(layout)

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from serigraph.errors import StorageError
+from serigraph.ledger.storage import new_file
 from serigraph.progress import Progress, silently
 from serigraph.recoding import as_text
 from serigraph.recoding.public_csv import as_cells
@@ -29,6 +30,7 @@ def write_tables(
         for done, (name, ending) in enumerate(files):
             progress("writing", done, len(files))
             path = folder / f"{name}.{ending}"
+            new_file(path).close()
             if ending == "parquet":
                 _write_parquet(tables[name], path)
             else:

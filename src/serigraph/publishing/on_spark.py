@@ -23,9 +23,10 @@ from serigraph.engines.spark.people import check_unique_columns_on_spark, everyb
 from serigraph.engines.spark.release import MadeOnSpark, Setting, make_release_on_spark
 from serigraph.engines.spark.session import check_executors, spark_session
 from serigraph.engines.spark.sources import is_spark_frame, table_frame
-from serigraph.ledger import Series, Writer, storage_errors
+from serigraph.ledger import Series, Writer, notes_on_unknown, storage_errors
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, VALUES
+from serigraph.ledger.storage import ensure_folder, make_folder
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.progress import Progress
 from serigraph.publishing.choices import known_choice
@@ -35,6 +36,8 @@ from serigraph.publishing.terms import (
     advice,
     default_label,
     draft_of,
+    is_dated_back,
+    notes_on_dates,
     plan_of,
     policy_in_force,
     policy_path,
@@ -42,6 +45,7 @@ from serigraph.publishing.terms import (
 )
 from serigraph.publishing.unpublished import Documents, Measure, UnpublishedElsewhere
 from serigraph.publishing.worst_pairs import closest_pairs, worst_before
+from serigraph.signing import SigningKey
 from serigraph.tables.value_list import check_held
 
 _PATIENCE = 90.0  # seconds for the executors of somebody else's session to answer
@@ -68,6 +72,8 @@ def publish_on_spark(
     query: str,
     allow_suppression: bool,
     wait: float,
+    after: str | None,
+    signer: SigningKey | None,
     progress: Progress,
     documents: Documents,
     measure: Measure,
@@ -76,7 +82,8 @@ def publish_on_spark(
     spark_settings: Mapping[str, str],
     partition_people: int,
 ) -> Published:
-    """``publish`` with the work done by Spark; the arguments are those of ``publish``."""
+    """``publish`` with the work done by Spark; the arguments are those of ``publish``, with the
+    key of the signer read."""
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     if is_spark_frame(table):
         check_executors(table.sparkSession, _PATIENCE)
@@ -88,6 +95,7 @@ def publish_on_spark(
         Kept() as kept,
         opened.writing(wait, comparing_on(session)) as writer,
     ):
+        writer.ensure_follows(after)
         policy = policy_in_force(opened, writer.releases)
         named = label or default_label(table, len(writer.releases) + 1)
         progress("reading")
@@ -96,7 +104,7 @@ def publish_on_spark(
         if registry is not None:
             frames[REGISTRY] = table_frame(session, registry, policy.reading.for_registry())
         with storage_errors(writer.drafts):
-            writer.drafts.mkdir()
+            make_folder(writer.drafts)
         setting = Setting(
             session=session,
             ledger=LedgerFrames(session, Layout(opened.path), writer.releases),
@@ -137,6 +145,7 @@ def publish_on_spark(
             differing_from_registry=people.differing_from_registry,
             strategy=strategy,
             policy=policy,
+            is_dated_back=is_dated_back(writer.releases, at),
         )
         with storage_errors(writer.staging):
             documents(
@@ -150,6 +159,7 @@ def publish_on_spark(
                     strategy=strategy,
                     summary=summary,
                     value_list=people.value_list,
+                    signer=signer,
                     measured=tuple(piece.measured for piece in made.pieces),
                 )
             )
@@ -161,7 +171,12 @@ def publish_on_spark(
         record,
         folder,
         TablesOnDisk(folder),
-        (*people.notes, *advice(made.widths, policy)),
+        (
+            *notes_on_unknown(writer.unknown_files),
+            *notes_on_dates(summary),
+            *people.notes,
+            *advice(made.widths, policy),
+        ),
         people.value_list,
     )
 
@@ -175,7 +190,7 @@ def _move_public(made: MadeOnSpark, writer: Writer) -> None:
                 continue
             target = writer.staging / file.kind
             if len(made.pieces) > 1:
-                target.mkdir(exist_ok=True)
+                ensure_folder(target)
                 target = target / f"part-{file.number:05d}{target.suffix}"
             os.replace(file.path, target)
 

@@ -12,7 +12,7 @@ from typing import Any
 from serigraph.engines import Engine, make_release
 from serigraph.engines.compiling import ready_kernels
 from serigraph.engines.spark.sources import is_spark_frame
-from serigraph.ledger import Series, storage_errors
+from serigraph.ledger import Series, notes_on_unknown, storage_errors
 from serigraph.progress import Progress, silently
 from serigraph.publishing.choices import known_choice
 from serigraph.publishing.files import write_tables
@@ -21,6 +21,8 @@ from serigraph.publishing.terms import (
     advice,
     default_label,
     draft_of,
+    is_dated_back,
+    notes_on_dates,
     plan_of,
     policy_in_force,
     policy_path,
@@ -36,6 +38,7 @@ from serigraph.publishing.unpublished import (
 )
 from serigraph.publishing.worst_pairs import closest_pairs, worst_before
 from serigraph.randomness import Randomness, SystemRandomness
+from serigraph.signing import SigningKey
 from serigraph.tables import prepare, read_table
 from serigraph.tables.unique_columns import check_unique_columns
 from serigraph.tables.value_list import check_held
@@ -51,6 +54,8 @@ def publish(
     query: str = "",
     allow_suppression: bool = False,
     wait: float = 0.0,
+    after: str | None = None,
+    sign: str | os.PathLike[str] | None = None,
     progress: Progress = silently,
     randomness: Randomness | None = None,
     documents: Documents = without_documents,
@@ -68,12 +73,17 @@ def publish(
     public files into the folder of the release, before it is committed. Raises `SerigraphError`;
     then nothing was published and nothing has changed.
 
+    ``after`` is the chain digest of the release that has to be the latest one, empty if there has
+    to be none: ``SeriesDiverged`` if the series ends elsewhere. ``sign`` is the path of the private
+    key to sign the certificate with; `serigraph.make_key` makes one.
+
     With ``engine="spark"``, or a data frame of Spark, the release is made on a cluster: in the
     session that is active, or in one at ``master`` with ``spark_settings``. Paths are then those
     that Spark reads, and the folder of the series must be one that driver and executors share.
     ``partition_people`` is how many people a task gets (0: what suits most machines), and
     ``measure`` what is kept of each task's people for the documents.
     """
+    signer = None if sign is None else SigningKey.read(sign)
     if engine == "spark" or is_spark_frame(table):
         from serigraph.publishing.on_spark import publish_on_spark
 
@@ -85,6 +95,8 @@ def publish(
             query=query,
             allow_suppression=allow_suppression,
             wait=wait,
+            after=after,
+            signer=signer,
             progress=progress,
             documents=documents,
             measure=measure,
@@ -97,6 +109,7 @@ def publish(
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     chance = randomness or SystemRandomness()
     with opened.writing(wait) as writer, ThreadPoolExecutor(1) as meanwhile:
+        writer.ensure_follows(after)
         policy = policy_in_force(opened, writer.releases)
         named = label or default_label(table, len(writer.releases) + 1)
         progress("reading")
@@ -144,6 +157,7 @@ def publish(
             differing_from_registry=prepared.differing_from_registry,
             strategy=strategy,
             policy=policy,
+            is_dated_back=is_dated_back(writer.releases, at),
         )
         with storage_errors(writer.staging):
             documents(
@@ -160,10 +174,17 @@ def publish(
                     history_ids=population.ids,
                     summary=summary,
                     value_list=prepared.value_list,
+                    signer=signer,
                 )
             )
         del history  # likewise
-        notes = (*prepared.notes, *withdrawals(made.proof), *advice(made.widths, policy))
+        notes = (
+            *notes_on_unknown(writer.unknown_files),
+            *notes_on_dates(summary),
+            *prepared.notes,
+            *withdrawals(made.proof),
+            *advice(made.widths, policy),
+        )
         progress("committing")
         record = writer.commit(
             encoded.result(),

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from serigraph.errors import InputRefused
-from serigraph.ledger import PastExposure, ReleaseRecord, Series
+from serigraph.ledger import PastExposure, ReleaseRecord, Series, notes_on_unknown
 from serigraph.policy import read_policy
 from serigraph.population import standing
 from serigraph.privacy.breach import breach_probability, survival
@@ -50,6 +50,7 @@ class Status(ShortRepr):
     values: tuple[ValueStanding, ...]  # most spent first
     ratios: tuple[float, ...]  # members required per holder at the 1st, 2nd, ... exposure
     closest: tuple[ClosestPairs, ...]  # of each release, to their thresholds
+    notes: tuple[str, ...]  # what the publisher should see to
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -67,6 +68,7 @@ class Status(ShortRepr):
             "people exposed": self.people_exposed,
             "pairs": self.pairs,
             "pairs near the limit": self.spent[-1],
+            "notes": len(self.notes),
         }
 
 
@@ -126,6 +128,7 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
         values=tuple(sorted(values, key=lambda each: (-each.near_limit, -each.pairs, each.name))),
         ratios=strategy.preview(policy.threshold, 20),
         closest=closest_pairs(opened, releases),
+        notes=notes_on_unknown(opened.unknown_files()),
     )
 
 

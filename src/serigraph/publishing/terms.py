@@ -117,6 +117,21 @@ def withdrawals(proof: Proof) -> tuple[str, ...]:
     )
 
 
+def is_dated_back(earlier: tuple[ReleaseRecord, ...], published_at: datetime) -> bool:
+    """Whether a release is dated before the one before it: a clock was, or is, wrong."""
+    return bool(earlier) and published_at < datetime.fromisoformat(earlier[-1].published_at)
+
+
+def notes_on_dates(summary: Mapping[str, object]) -> tuple[str, ...]:
+    """What is told of a release that is dated back."""
+    if not summary["is_dated_back"]:
+        return ()
+    return (
+        "this release is dated before the one before it, so the clock was wrong for one of them; "
+        "the order of the releases is that of their numbers",
+    )
+
+
 def summary_of(
     figures: Mapping[str, Any],
     before: WorstPair | None,
@@ -127,6 +142,7 @@ def summary_of(
     differing_from_registry: int,
     strategy: Strategy,
     policy: Policy,
+    is_dated_back: bool,
 ) -> dict[str, object]:
     """The figures of a release, with those of its making and of the series up to it; ``before`` is
     the worst pair of the series before it.
@@ -144,4 +160,5 @@ def summary_of(
         "form": policy.output.form,
         "method": policy.output.method,
         "strategy": strategy.describe(),
+        "is_dated_back": is_dated_back,
     }

@@ -17,6 +17,7 @@ from serigraph.population import History
 from serigraph.privacy.strategies import Strategy
 from serigraph.publishing.worst_pairs import ClosestPairs
 from serigraph.short_repr import Undisclosed
+from serigraph.signing import SigningKey
 from serigraph.tables.value_list import ValueList
 
 
@@ -33,6 +34,7 @@ class Unpublished(Undisclosed):
     strategy: Strategy
     summary: Mapping[str, object]
     value_list: ValueList  # the policy's values beside those of the table
+    signer: SigningKey | None  # of the certificate
 
     @property
     def number(self) -> int:

@@ -11,13 +11,14 @@ from typing import Any, ParamSpec
 
 from serigraph._version import __version__
 from serigraph.ledger import storage_errors
-from serigraph.ledger.storage import digest_tree
+from serigraph.ledger.storage import digest_tree, write_durably
 from serigraph.privacy.thresholds import threshold_text
 from serigraph.publishing import Published, Unpublished, publish
 from serigraph.reporting.certificate import NAME, Certificate, Guaranteed
 from serigraph.reporting.page import render
 from serigraph.reporting.release_page import release_page
 from serigraph.reporting.risk import measure_risk, risk_of
+from serigraph.signing import SIGNATURE
 
 REPORT = "report.html"
 
@@ -25,14 +26,17 @@ Options = ParamSpec("Options")
 
 
 def write_documents(release: Unpublished) -> None:
-    """Write ``report.html`` and ``certificate.json`` beside the tables of a release."""
+    """Write ``report.html`` and ``certificate.json`` beside the tables of a release, and the
+    signature of the certificate, if somebody signs it."""
     with storage_errors(release.folder):
         files = digests_of(release.folder)
         report = render(release_page(release, risk_of(release), files)).encode()
-        (release.folder / REPORT).write_bytes(report)
+        write_durably(release.folder / REPORT, report)
         files[REPORT] = hashlib.sha256(report).hexdigest()
-        text = certificate_of(release, files).to_text()
-        (release.folder / NAME).write_text(text, encoding="utf-8")
+        certificate = certificate_of(release, files).to_text().encode()
+        write_durably(release.folder / NAME, certificate)
+        if release.signer is not None:
+            write_durably(release.folder / SIGNATURE, release.signer.sign(certificate))
 
 
 def _with_documents(function: Callable[Options, Published]) -> Callable[Options, Published]:

@@ -11,6 +11,7 @@ import numpy as np
 from serigraph.charts import Bar, share_chart
 from serigraph.publishing import Unpublished
 from serigraph.publishing.singled_out import SingledOut
+from serigraph.publishing.terms import notes_on_dates
 from serigraph.publishing.worst_pairs import pair_of
 from serigraph.reporting.page import Page, Section
 from serigraph.reporting.risk import ReleaseRisk
@@ -83,6 +84,7 @@ def _data(release: Unpublished, figures: Mapping[str, Any]) -> Section:
             ("Form", f"{figures['form']}, {figures['method']}"),
             ("Releases in the series so far", f"{release.number}"),
         ],
+        notes=[f"{note[0].upper()}{note[1:]}." for note in notes_on_dates(figures)],
     )
 
 

@@ -15,6 +15,7 @@ from serigraph.auditing import Audit, audit_series
 from serigraph.charts import Line, line_chart
 from serigraph.errors import GuaranteeExceeded, LedgerDamaged
 from serigraph.ledger import ReleaseRecord, Series, storage_errors
+from serigraph.ledger.storage import ensure_folder, write_durably
 from serigraph.policy import read_policy
 from serigraph.policy.sections import Publisher
 from serigraph.publishing.singled_out import SingledOut
@@ -39,6 +40,7 @@ from serigraph.reporting.wording import (
     width_fact,
 )
 from serigraph.short_repr import ShortRepr
+from serigraph.signing import SIGNATURE, SigningKey
 
 FOLDER = "report"
 
@@ -63,14 +65,18 @@ def report_series(
     series: str | os.PathLike[str] | Series,
     out: str | os.PathLike[str] | None = None,
     *,
+    sign: str | os.PathLike[str] | None = None,
     progress: Callable[[str], None] = lambda _stage: None,
 ) -> SeriesReport:
     """Audit a series and write ``report.html`` and ``certificate.json`` about all of it.
 
-    They go into ``out``, or into the folder ``report`` of the series. Nothing is written if the
-    files and the ledger disagree (``LedgerDamaged``) or the promise is broken
-    (``GuaranteeExceeded``): then there is nothing to certify.
+    They go into ``out``, or into the folder ``report`` of the series, and can be read by their
+    owner alone; the series keeps the certificate, too. ``sign`` is the path of a private key to
+    sign it with.
+    Nothing is written if the files and the ledger disagree (``LedgerDamaged``) or the promise is
+    broken (``GuaranteeExceeded``): then there is nothing to certify.
     """
+    signer = None if sign is None else SigningKey.read(sign)
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     audit = audit_series(opened, progress=progress).audit
     releases = opened.releases()
@@ -82,12 +88,17 @@ def report_series(
         for file in release.files
     }
     with storage_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        ensure_folder(folder)
         publisher = read_policy(opened.path / "policy.toml").publisher
-        page = _page(opened, releases, audit, files, publisher)
-        (folder / REPORT).write_text(render(page), encoding="utf-8")
-        certificate = _certificate(releases, audit, files, publisher)
-        (folder / NAME).write_text(certificate.to_text(), encoding="utf-8")
+        page = render(_page(opened, releases, audit, files, publisher)).encode()
+        certificate = _certificate(releases, audit, files, publisher).to_text().encode()
+        opened.issue(certificate)
+        for name in (SIGNATURE, NAME, REPORT):
+            (folder / name).unlink(missing_ok=True)
+        write_durably(folder / REPORT, page)
+        write_durably(folder / NAME, certificate)
+        if signer is not None:
+            write_durably(folder / SIGNATURE, signer.sign(certificate))
     return SeriesReport(folder / REPORT, folder / NAME, audit)
 
 

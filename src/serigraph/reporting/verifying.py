@@ -6,17 +6,19 @@ import hashlib
 import os
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from serigraph.auditing.agreement import compare_files
 from serigraph.auditing.evidence import as_promised
 from serigraph.auditing.figures import localised, survey
 from serigraph.auditing.from_ledger import evidence_of
 from serigraph.errors import GuaranteeExceeded, InputRefused, LedgerDamaged, SeriesNotFound
-from serigraph.ledger import ReleaseRecord, Series
+from serigraph.ledger import ReleaseRecord, Series, storage_errors
+from serigraph.ledger.storage import digest_of
 from serigraph.records import WorstPair
 from serigraph.reporting.certificate import NAME, Certificate, ClosestPair, read_certificate
 from serigraph.short_repr import ShortRepr
+from serigraph.signing import PublicKey
 
 _CLOSE = 1e-9  # both sides are exact for the pair that floats found largest; ties may differ
 
@@ -33,10 +35,16 @@ class Verified(ShortRepr):
     checks: tuple[str, ...]
     largest: Fraction | None
     worst: WorstPair | None = None  # of the series up to the release, if anybody is exposed
+    signed_by: str = ""  # the fingerprint of the key that has signed it, if that was asked
 
     @property
     def conclusion(self) -> str:
         """What follows from the checks, and what does not."""
+        if self.largest is None and self.signed_by:
+            return (
+                "The files agree with this certificate, and it was signed with this key. Whether "
+                "the guarantee holds was not checked: that needs the series."
+            )
         if self.largest is None:
             return (
                 "The files agree with this certificate. Whether it is the publisher's, and "
@@ -58,8 +66,10 @@ def verify_certificate(
     *,
     series: str | os.PathLike[str] | None = None,
     files_only: bool = False,
+    key: str | os.PathLike[str] | None = None,
 ) -> Verified:
-    """Check that a certificate is true.
+    """Check that a certificate is true, and, if a public ``key`` is given, that it was signed with
+    it.
 
     The files are looked for beside the certificate of a release, and in the series for that of a
     series. The series is the one that the certificate lies in, unless it is named; without one
@@ -70,6 +80,11 @@ def verify_certificate(
     given = Path(path).absolute()
     certificate = read_certificate(given)
     checks: list[str] = []
+    signer = None if key is None else PublicKey.read(key)
+    if signer is not None:
+        _check_signature(given, signer)
+        checks.append(f"it was signed with the key {signer.name} (SHA-256 {signer.fingerprint})")
+    signed_by = signer.fingerprint if signer else ""
     opened = None if files_only else _series(given, certificate, series)
     if certificate.kind == "release":
         _check_files(given.parent, certificate)
@@ -83,11 +98,10 @@ def verify_certificate(
         )
     checks.append(f"{len(certificate.files):,} files have the digests of this certificate")
     if opened is None:
-        return Verified(certificate, tuple(checks), None)
+        return Verified(certificate, tuple(checks), None, signed_by=signed_by)
     releases = opened.releases()
     record = _record(releases, certificate)
-    if certificate.kind == "release":
-        _check_own_digest(given, record)
+    _check_unchanged(given, certificate, opened, record)
     checks.append(f"the ledger has this as release {record.number}, {record.label}")
     concerned = [record] if certificate.kind == "release" else releases[: record.number]
     for each in concerned:
@@ -101,7 +115,7 @@ def verify_certificate(
     checks.append("the published groups are those of the ledger")
     largest, worst = _check_guarantee(opened, releases[: record.number], certificate)
     checks.append("the guarantee was recomputed from the ledger, and holds")
-    return Verified(certificate, tuple(checks), largest, worst)
+    return Verified(certificate, tuple(checks), largest, worst, signed_by)
 
 
 def _series(given: Path, certificate: Certificate, named: str | os.PathLike[str] | None) -> Series:
@@ -141,6 +155,22 @@ def _check_files(folder: Path, certificate: Certificate) -> None:
                     where=str(path),
                     remedy="get the release again from its publisher",
                 )
+    _check_folders(folder, certificate)
+
+
+def _check_folders(folder: Path, certificate: Certificate) -> None:
+    """Refuse a file in the folder of a table that the certificate does not name: readers would take
+    it for a part of the table."""
+    named = {PurePosixPath(name) for name in certificate.files}
+    inside = 1 if certificate.kind == "release" else 2  # a series has a folder for each release
+    for table in {name.parent for name in named if len(name.parts) > inside}:
+        for path in sorted((folder / table).iterdir()):
+            if table / path.name not in named:
+                raise LedgerDamaged(
+                    "a file that the certificate does not name lies in the folder of a table",
+                    where=str(path),
+                    remedy="move it away, or get the release again from its publisher",
+                )
 
 
 def _record(releases: tuple[ReleaseRecord, ...], certificate: Certificate) -> ReleaseRecord:
@@ -174,13 +204,40 @@ def _record(releases: tuple[ReleaseRecord, ...], certificate: Certificate) -> Re
     return record
 
 
-def _check_own_digest(given: Path, record: ReleaseRecord) -> None:
-    digest = hashlib.sha256(given.read_bytes()).hexdigest()
-    if digest not in (file.sha256 for file in record.files if file.name == NAME):
+def _check_signature(given: Path, signer: PublicKey) -> None:
+    signature = given.with_suffix(".sig")
+    if not signature.is_file():
         raise LedgerDamaged(
-            "the certificate was changed after it was published",
+            "the certificate is not signed",
+            where=str(signature),
+            remedy="get the signature from the publisher, or leave out the key",
+        )
+    with storage_errors(signature):
+        is_signed = signer.has_signed(given.read_bytes(), signature.read_bytes())
+    if not is_signed:
+        raise LedgerDamaged(
+            f"the certificate was not signed with the key {signer.name}, or was changed since",
             where=str(given),
-            remedy="restore it, or get it again from its publisher",
+            remedy="give the key of the publisher, or get the release again from there",
+        )
+
+
+def _check_unchanged(
+    given: Path, certificate: Certificate, series: Series, record: ReleaseRecord
+) -> None:
+    """Compare the certificate, byte by byte, with what was published or what the series keeps."""
+    content = given.read_bytes()
+    if certificate.kind == "series":
+        is_unchanged = series.has_issued(content)
+    else:
+        published = [file.sha256 for file in record.files if file.name == NAME]
+        is_unchanged = digest_of(content) in published
+    if not is_unchanged:
+        raise LedgerDamaged(
+            "the certificate was changed, or the series has never made it",
+            where=str(given),
+            remedy="restore it, or get it again from its publisher; 'serigraph report' makes a new "
+            "one of a series",
         )
 
 

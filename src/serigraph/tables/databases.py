@@ -11,6 +11,12 @@ from serigraph.errors import TableError
 from serigraph.policy import Reading
 from serigraph.tables.extras import optional_package
 
+# A query reads the database and nothing else: no other file, no address, no variable of Python.
+_CLOSED = {
+    "enable_external_access": "false",
+    "python_enable_replacements": "false",
+    "lock_configuration": "true",
+}
 _ONLY_ABOUT_THE_QUERY = ("ParserException", "BinderException", "CatalogException")
 
 
@@ -18,7 +24,7 @@ def read_database(path: Path, reading: Reading) -> pl.DataFrame:
     """What the query of ``reading`` gives, or the database's only table."""
     duckdb = optional_package("duckdb", extra="duckdb", purpose="reading a DuckDB database")
     try:
-        connection = duckdb.connect(str(path), read_only=True)
+        connection = duckdb.connect(str(path), read_only=True, config=_CLOSED)
     except duckdb.Error:
         raise TableError(
             "the database cannot be opened",
@@ -35,6 +41,12 @@ def read_database(path: Path, reading: Reading) -> pl.DataFrame:
                 remedy="write a select as query in the section [reading] of the policy",
             )
         return pl.DataFrame(result.to_arrow_table())
+    except duckdb.PermissionException:
+        raise TableError(
+            "the query, or a view that it reads, asks for something outside of the database",
+            where=str(path),
+            remedy="copy what it needs into a table of the database",
+        ) from None
     except duckdb.Error as error:
         # Other messages of DuckDB may hold values of the data.
         kind = type(error).__name__

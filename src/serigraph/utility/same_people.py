@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from serigraph.errors import LedgerDamaged, TableError
 from serigraph.ledger import ReleaseRecord
-from serigraph.ledger.layout import Layout, published_names, published_path
+from serigraph.ledger.layout import Layout
 from serigraph.population import Population
 from serigraph.recoding.labels import region_labels
 from serigraph.recoding.public_csv import DIALECT
@@ -42,7 +42,7 @@ def refuse_other_people(
     it was no member.
     """
     problems = _differing_counts(prepared, has_registry, release)
-    shown = _shown(layout.published(release.label))
+    shown = _shown(release, layout.published(release.label))
     if release.summary["form"] == "bucketised":
         if not _same_members(published, group, shown, release.is_presence_known):
             problems.append(_OTHERS)
@@ -136,11 +136,9 @@ def _equal(one: pl.DataFrame, other: pl.DataFrame) -> bool:
     return one.sort(pl.all()).equals(other.sort(pl.all()))
 
 
-def _shown(folder: Path) -> pl.DataFrame:
+def _shown(release: ReleaseRecord, folder: Path) -> pl.DataFrame:
     """The table that says where the members are."""
-    for name in published_names(folder)[:1]:
-        path = published_path(folder, name)
-        files = sorted(path.iterdir()) if path.is_dir() else [path]
+    for files in list(release.tables(folder).values())[:1]:
         return pl.concat([read_table(file, DIALECT) for file in files])
     raise LedgerDamaged(
         "a table of the release is missing",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -21,7 +22,7 @@ from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.engines.spark.paths import quoted, shared
 from serigraph.engines.spark.polars_tasks import each_partition, number_of_tasks
 from serigraph.ledger import ReleaseRecord
-from serigraph.ledger.layout import Layout, published_names, published_path
+from serigraph.ledger.layout import Layout
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 
 if TYPE_CHECKING:
@@ -59,26 +60,25 @@ def compare_on_spark(
 
 
 def _differences(session: SparkSession, layout: Layout, release: ReleaseRecord) -> list[str]:
-    folder = layout.published(release.label)
+    tables = [
+        _read(session, files) for files in release.tables(layout.published(release.label)).values()
+    ]
     ledger = LedgerFrames(session, layout, [release])
     pieces = number_of_tasks(release.members, ledger.groups())
-    match published_names(folder):
-        case (name,):
-            table = _read(session, layout, release, name)
+    match tables:
+        case [table]:
             return generalised_differences(_compositions(table, ledger, release, pieces))
-        case (first, second):
-            members = _read(session, layout, release, first)
-            held = _read(session, layout, release, second)
+        case [members, held]:
             return bucketised_differences(_groups(members, held, ledger, release, pieces))
         case _:
             return [MISSING]
 
 
-def _read(session: SparkSession, layout: Layout, release: ReleaseRecord, name: str) -> DataFrame:
-    path = published_path(layout.published(release.label), name)
-    if path.suffix == ".parquet":
-        return session.read.parquet(shared(path))
-    return session.read.csv(shared(path), header=True, escape='"', multiLine=True)
+def _read(session: SparkSession, files: list[Path]) -> DataFrame:
+    paths = [shared(path) for path in files]
+    if files[0].suffix == ".parquet":
+        return session.read.parquet(*paths)
+    return session.read.csv(paths, header=True, escape='"', multiLine=True)
 
 
 def _compositions(

@@ -13,7 +13,7 @@ from serigraph.engines.spark.digests import comparing_on
 from serigraph.engines.spark.failures import cluster_errors
 from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.errors import LedgerDamaged
-from serigraph.ledger import ReleaseRecord, Series
+from serigraph.ledger import ReleaseRecord, Series, notes_on_unknown
 from serigraph.ledger.layout import Layout
 from serigraph.privacy.thresholds import parse_threshold
 
@@ -52,4 +52,5 @@ def audit_series_on_spark(
         labels=[release.label for release in releases],
         members=[release.members for release in releases],
         agreement=agreement,
+        notes=notes_on_unknown(series.unknown_files()),
     )

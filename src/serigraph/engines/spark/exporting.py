@@ -14,7 +14,7 @@ from serigraph.ledger.exporting import exporting, write_terms
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, MEMBERS, VALUES
 from serigraph.ledger.recovery import check_parts
-from serigraph.ledger.storage import sync_tree
+from serigraph.ledger.storage import make_private, sync_tree
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -72,4 +72,5 @@ def _write(frame: DataFrame, folder: Path) -> None:
     )
     for checksum in folder.glob(".*.crc"):  # Hadoop's, which readers take for data
         checksum.unlink()
+    make_private(folder)
     sync_tree(folder)

@@ -43,7 +43,7 @@ from serigraph.ledger.parts import (
     encode_people,
     encode_values,
 )
-from serigraph.ledger.storage import digest_of, sync, write_durably
+from serigraph.ledger.storage import digest_of, new_file, sync, write_durably
 from serigraph.population import CodedValues, Domain, History, Population
 from serigraph.randomness import SystemRandomness
 from serigraph.recoding import as_text
@@ -208,7 +208,9 @@ class GroupPartition:
         frames = {MEMBERS: members, GROUPS: groups, VALUES: values}
         frames |= {f"{name}.parquet": as_text(table) for name, table in made.tables.items()}
         for name, frame in frames.items():
-            frame.write_parquet(self.drafts / f"{draft}-{name}", compression="zstd")
+            path = self.drafts / f"{draft}-{name}"
+            new_file(path).close()
+            frame.write_parquet(path, compression="zstd")
 
 
 @dataclass(frozen=True)

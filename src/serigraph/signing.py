@@ -1,0 +1,190 @@
+"""Signatures of certificates: Ed25519 over the bytes of ``certificate.json`` as it is published.
+
+Keys are PEM files (PKCS 8 and SubjectPublicKeyInfo), which OpenSSL reads and writes too. A
+signature is a file of 64 bytes beside the certificate, ``certificate.sig``. It is computed from
+public bytes alone, and so gives away nothing but who signed them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from serigraph.errors import InputRefused
+from serigraph.ledger.storage import new_file, storage_errors
+from serigraph.short_repr import ShortRepr
+from serigraph.tables.extras import optional_package
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
+
+SIGNATURE = "certificate.sig"
+PASSPHRASE = "SERIGRAPH_PASSPHRASE"  # an environment variable: no argument that others could see
+_LOCKED = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
+
+
+@dataclass(frozen=True, repr=False)
+class KeyPair(ShortRepr):
+    """Where a new pair of keys is: one to keep secret, one to give to everybody."""
+
+    private: Path
+    public: Path
+    fingerprint: str
+    is_locked: bool  # whether the private key needs the passphrase
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "private key": self.private,
+            "public key": self.public,
+            "fingerprint": self.fingerprint,
+            "has a passphrase": "yes" if self.is_locked else "no",
+        }
+
+
+@dataclass(frozen=True)
+class SigningKey:
+    """A private key."""
+
+    _key: Ed25519PrivateKey
+
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> SigningKey:
+        """Read a private key, with the passphrase of the environment if it is locked."""
+        _require_cryptography()
+        from cryptography.exceptions import UnsupportedAlgorithm
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+        content = _content(Path(path))
+        passphrase = _passphrase() if content.startswith(_LOCKED) else None
+        try:
+            key = load_pem_private_key(content, passphrase)
+        except TypeError:
+            raise InputRefused(
+                "the private key is locked with a passphrase",
+                where=str(path),
+                remedy=f"give it in the environment variable {PASSPHRASE}",
+            ) from None
+        except (ValueError, UnsupportedAlgorithm):
+            key = None
+        if not isinstance(key, Ed25519PrivateKey):
+            raise InputRefused(
+                "this is no private Ed25519 key in a PEM file, or the passphrase is another one",
+                where=str(path),
+                remedy=f"give the private key that 'serigraph key' made; {PASSPHRASE} holds its "
+                "passphrase",
+            )
+        return SigningKey(key)
+
+    def sign(self, content: bytes) -> bytes:
+        """The signature of these bytes, which have to be public."""
+        return self._key.sign(content)
+
+
+@dataclass(frozen=True)
+class PublicKey:
+    """A public key, and the name of the file that it came in."""
+
+    name: str
+    _key: Ed25519PublicKey
+
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> PublicKey:
+        """Read a public key."""
+        _require_cryptography()
+        from cryptography.exceptions import UnsupportedAlgorithm
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+        from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+        try:
+            key = load_pem_public_key(_content(Path(path)))
+        except (ValueError, UnsupportedAlgorithm):
+            key = None
+        if not isinstance(key, Ed25519PublicKey):
+            raise InputRefused(
+                "this is no public Ed25519 key in a PEM file",
+                where=str(path),
+                remedy="give the public key of the publisher, whose name ends in .pub",
+            )
+        return PublicKey(Path(path).name, key)
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of the key as DER, for people to compare."""
+        return _fingerprint(self._key)
+
+    def has_signed(self, content: bytes, signature: bytes) -> bool:
+        from cryptography.exceptions import InvalidSignature
+
+        try:
+            self._key.verify(signature, content)
+        except InvalidSignature:
+            return False
+        return True
+
+
+def make_key(path: str | os.PathLike[str]) -> KeyPair:
+    """Make a pair of keys: the private one at ``path``, for its owner alone, and the public one
+    beside it with ``.pub`` behind its name.
+
+    The private key is locked with the passphrase in the environment, if there is one.
+    ``InputRefused`` if there is anything at either path.
+    """
+    _require_cryptography()
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    private, public = Path(path), Path(f"{os.fspath(path)}.pub")
+    for each in (private, public):
+        if os.path.lexists(each):
+            raise InputRefused(
+                "there is something at this path already, and keys are never overwritten",
+                where=str(each),
+                remedy="give another path",
+            )
+    key = Ed25519PrivateKey.generate()
+    passphrase = _passphrase()
+    lock = (
+        serialization.BestAvailableEncryption(passphrase)
+        if passphrase
+        else serialization.NoEncryption()
+    )
+    pem = serialization.Encoding.PEM
+    with storage_errors(private):
+        with new_file(private) as file:
+            file.write(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, lock))
+        with open(public, "xb") as file:
+            file.write(
+                key.public_key().public_bytes(pem, serialization.PublicFormat.SubjectPublicKeyInfo)
+            )
+    return KeyPair(private, public, _fingerprint(key.public_key()), passphrase is not None)
+
+
+def _fingerprint(key: Ed25519PublicKey) -> str:
+    from cryptography.hazmat.primitives import serialization
+
+    der = key.public_bytes(
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    return hashlib.sha256(der).hexdigest()
+
+
+def _passphrase() -> bytes | None:
+    return os.fsencode(os.environ.get(PASSPHRASE, "")) or None
+
+
+def _content(path: Path) -> bytes:
+    if not path.is_file():
+        raise InputRefused("there is no such key", where=str(path), remedy="check the path")
+    with storage_errors(path):
+        return path.read_bytes()
+
+
+def _require_cryptography() -> None:
+    optional_package("cryptography", extra="signing", purpose="signing certificates")
