@@ -24,7 +24,7 @@ from serigraph.errors import ImpossibleState, LedgerDamaged, TableError
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.release import IdType, ReleaseRecord
 from serigraph.ledger.storage import RESTORE, FileDigest, digest_of, storage_errors
-from serigraph.population import Proof, are_in_order, ascend, occurrences, order_by
+from serigraph.population import Proof, are_in_order, ascend, composed, occurrences, order_by
 from serigraph.threads import side_by_side
 
 _ENDING = ".parquet"
@@ -272,8 +272,13 @@ def read_people(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> pl.DataF
 
 
 def read_newcomers(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> Iterator[pl.Series]:
-    """The ids of the people that each release was the first for, in the order of their numbers."""
-    return (read_part(layout, release, PEOPLE)["id"] for release in releases)
+    """The ids of the people that each release was the first for, in the order of their numbers.
+
+    Text is given in the form that tables are read in, also where the ledger has it in another one.
+    """
+    for release in releases:
+        ids = read_part(layout, release, PEOPLE)["id"]
+        yield composed(ids) if ids.dtype == pl.String else ids
 
 
 def _encode(

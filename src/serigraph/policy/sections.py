@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainValidator, PositiveInt, StringConstraints
+from pydantic import AfterValidator, Field, PlainValidator, PositiveInt, StringConstraints
 
 from serigraph.policy.section import Place, Section
 from serigraph.privacy.thresholds import parse_threshold
 
 Text = Annotated[str, StringConstraints(min_length=1)]
-Value = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+
+
+def in_one_form(text: str) -> str:
+    """A text in the Unicode form that cells are read in."""
+    return unicodedata.normalize("NFC", text)
+
+
+Value = Annotated[
+    str, StringConstraints(min_length=1, strip_whitespace=True), AfterValidator(in_one_form)
+]
 OneCharacter = Annotated[str, StringConstraints(min_length=1, max_length=1)]
 
 
@@ -172,7 +182,7 @@ class Reading(Section):
     quote: OneCharacter | None = None
     encoding: Text | None = None
     decimal: Literal[".", ","] | None = None
-    null_values: tuple[str, ...] = ()
+    null_values: tuple[Annotated[str, AfterValidator(in_one_form)], ...] = ()
     date_format: Text | None = None
     query: Text | None = None
     registry_query: Text | None = None

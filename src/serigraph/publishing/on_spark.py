@@ -42,6 +42,7 @@ from serigraph.publishing.terms import (
 )
 from serigraph.publishing.unpublished import Documents, Measure, UnpublishedElsewhere
 from serigraph.publishing.worst_pairs import closest_pairs, worst_before
+from serigraph.tables.canonical import roles_of
 from serigraph.tables.value_list import check_held
 
 _PATIENCE = 90.0  # seconds for the executors of somebody else's session to answer
@@ -92,9 +93,11 @@ def publish_on_spark(
         named = label or default_label(table, len(writer.releases) + 1)
         progress("reading")
         reading = policy.reading.model_copy(update={"query": query}) if query else policy.reading
-        frames = {TABLE: table_frame(session, table, reading)}
+        roles = roles_of(policy)
+        frames = {TABLE: table_frame(session, table, reading, roles)}
         if registry is not None:
-            frames[REGISTRY] = table_frame(session, registry, policy.reading.for_registry())
+            listed = policy.reading.for_registry()
+            frames[REGISTRY] = table_frame(session, registry, listed, roles)
         with storage_errors(writer.drafts):
             writer.drafts.mkdir()
         setting = Setting(

@@ -10,7 +10,7 @@ from typing import Literal
 import polars as pl
 
 from serigraph.errors import TaxonomyError
-from serigraph.population import Taxonomy
+from serigraph.population import Taxonomy, composed
 from serigraph.tables.dialect import detect_encoding
 
 NEW_BRANCH = "(new)"
@@ -29,7 +29,7 @@ def read_taxonomy(path: Path) -> Taxonomy:
     text = data.decode(detect_encoding(data), errors="replace")
     delimiter = ";" if ";" in text or "," not in text else ","
     rows = [
-        [cell.strip() for cell in row]
+        composed(pl.Series(row)).to_list()
         for row in csv.reader(io.StringIO(text), delimiter=delimiter)
         if any(cell.strip() for cell in row)
     ]

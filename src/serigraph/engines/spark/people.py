@@ -22,6 +22,7 @@ from serigraph.ledger.parts import check_id_type
 from serigraph.policy import Policy
 from serigraph.population import Domain
 from serigraph.tables import ProtectedChoice
+from serigraph.tables.canonical import unsafe_ids
 from serigraph.tables.people import column_name
 from serigraph.tables.preparing import classes_named_as_values, notes_on, refusal_of
 from serigraph.tables.protection import Protection, choose, protection_of
@@ -166,10 +167,8 @@ def _id_type(
     problems = []
     for short, source in sources.items():
         missing, odd = facts[f"{short}_missing"], facts[f"{short}_odd"]
-        if odd and source in understood.sources_of_float_ids:
-            problems.append(
-                f"{source}: column {name!r} holds numbers with decimals, where ids are expected"
-            )
+        if odd and source in understood.sources_of_fractional_ids:
+            problems.append(f"{source}: {unsafe_ids(name)}")
         if missing:
             problems.append(
                 f"{source}: {counted(missing, 'id')} in column {name!r} "
