@@ -30,6 +30,10 @@ def command(
     allow_suppression: Annotated[
         bool, typer.Option("--allow-suppression", help="Leave out values that do not fit.")
     ] = False,
+    new_people: Annotated[
+        bool,
+        typer.Option("--new-people", help="It is meant that hardly anybody was there before."),
+    ] = False,
     wait: Annotated[
         float, typer.Option(help="Seconds to wait for another publisher to finish.")
     ] = 0.0,
@@ -51,6 +55,7 @@ def command(
             label=label,
             query=query,
             allow_suppression=allow_suppression,
+            new_people=new_people,
             wait=wait,
             progress=progress,
             documents=write_documents if as_json else _show_values_first,

@@ -187,6 +187,7 @@ class Reading(Section):
     query: Text | None = None
     registry_query: Text | None = None
     value_labels: bool = False
+    look_alikes: Literal["refuse", "distinct"] = "refuse"  # "7" and "007", "5" and "5.00"
 
     def for_registry(self) -> Reading:
         """The same, with the query that fetches the registry."""

@@ -30,6 +30,7 @@ from serigraph.privacy.link_chances import LinkGaps
 from serigraph.progress import Progress
 from serigraph.publishing.choices import known_choice
 from serigraph.publishing.files import write_tables
+from serigraph.publishing.new_people import check_new_people
 from serigraph.publishing.published import Published, TablesOnDisk
 from serigraph.publishing.terms import (
     advice,
@@ -43,6 +44,7 @@ from serigraph.publishing.terms import (
 from serigraph.publishing.unpublished import Documents, Measure, UnpublishedElsewhere
 from serigraph.publishing.worst_pairs import closest_pairs, worst_before
 from serigraph.tables.canonical import roles_of
+from serigraph.tables.look_alikes import check_values
 from serigraph.tables.value_list import check_held
 
 _PATIENCE = 90.0  # seconds for the executors of somebody else's session to answer
@@ -68,6 +70,7 @@ def publish_on_spark(
     label: str,
     query: str,
     allow_suppression: bool,
+    new_people: bool,
     wait: float,
     progress: Progress,
     documents: Documents,
@@ -116,6 +119,17 @@ def publish_on_spark(
         )
         if not writer.releases:
             check_held(people.value_list, policy, str(policy_path(opened)))
+        if not new_people:
+            check_new_people(
+                writer.releases,
+                present=people.present,
+                known_present=people.known_present,
+                absent=people.people - people.present,
+                known_absent=people.known_absent,
+            )
+        check_values(
+            people.value_list, people.choice, policy, lambda: _shown_values(setting.ledger)
+        )
         check_unique_columns_on_spark(people, policy, str(policy_path(opened)))
         digests: list[str] = []
 
@@ -181,6 +195,12 @@ def _move_public(made: MadeOnSpark, writer: Writer) -> None:
                 target.mkdir(exist_ok=True)
                 target = target / f"part-{file.number:05d}{target.suffix}"
             os.replace(file.path, target)
+
+
+def _shown_values(ledger: LedgerFrames) -> list[str]:
+    """What ``Series.protected_names`` gives, collected by the executors."""
+    with cluster_errors("reading the values of earlier releases"):
+        return [row.value for row in ledger.values().select("value").distinct().collect()]
 
 
 def _link_gaps(setting: Setting) -> LinkGaps:

@@ -20,6 +20,7 @@ from serigraph.policy import Policy
 from serigraph.population import Domain
 from serigraph.tables.canonical import canonical
 from serigraph.tables.domains import coded
+from serigraph.tables.look_alikes import category_problems
 from serigraph.tables.people import missing_columns, read_quasi_identifiers
 from serigraph.tables.preparing import taxonomies_of
 from serigraph.tables.rows import without_rows
@@ -125,6 +126,7 @@ def look_at(frames: Mapping[str, DataFrame], policy: Policy) -> Looked:
                 "give dates or text"
             )
         problems += [f"{TABLE}: {each}" for each in wrong]
+    problems += category_problems(columns, policy)
     taxonomies, uncovered = taxonomies_of(policy, columns)
     problems, uncovered = _once(problems), _once(uncovered)
     if problems or uncovered:
