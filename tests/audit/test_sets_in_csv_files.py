@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from serigraph.auditing.reading import read_release
-from serigraph.policy import parse_policy
+from serigraph.policy import Output, parse_policy
 from serigraph.population import composed
 from serigraph.publishing.files import write_tables
 from serigraph.recoding.public_csv import as_cells, as_sets
@@ -51,7 +51,7 @@ def test_a_file_gives_back_the_sets(form: str, sets: list[list[str]]) -> None:
     )
     policy = parse_policy(POLICY.format(form=form), "a policy", Path())
     with tempfile.TemporaryDirectory() as folder:
-        write_tables(Path(folder), {"table": table}, ["csv", "parquet"])
+        write_tables(Path(folder), {"table": table}, Output())
         for name in ("table.csv", "table.parquet"):
             read = read_release(Path(folder) / name, policy, 1)
             assert read.record_values.to_list() == sets, name

@@ -3,9 +3,10 @@
 from serigraph.policy.changes import check_unchanged
 from serigraph.policy.model import Policy
 from serigraph.policy.reading import parse_policy, read_policy
-from serigraph.policy.sections import Protected, QuasiIdentifier, Reading, Sensitive
+from serigraph.policy.sections import Output, Protected, QuasiIdentifier, Reading, Sensitive
 
 __all__ = [
+    "Output",
     "Policy",
     "Protected",
     "QuasiIdentifier",

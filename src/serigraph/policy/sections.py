@@ -161,6 +161,7 @@ class Output(Section):
         "parquet",
         "csv",
     )
+    formulas: Literal["quote", "refuse", "keep"] = "quote"  # what spreadsheets would run, in CSV
 
 
 class Suppression(Section):

@@ -26,10 +26,12 @@ from serigraph.engines.spark.sources import is_spark_frame, table_frame
 from serigraph.ledger import Series, Writer, storage_errors
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, VALUES
+from serigraph.policy import Output
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.progress import Progress
 from serigraph.publishing.choices import known_choice
 from serigraph.publishing.files import write_tables
+from serigraph.publishing.formulas import notes_on_formulas
 from serigraph.publishing.new_people import check_new_people
 from serigraph.publishing.published import Published, TablesOnDisk
 from serigraph.publishing.terms import (
@@ -54,12 +56,12 @@ _PATIENCE = 90.0  # seconds for the executors of somebody else's session to answ
 class _WritePublic:
     """Writes the tables of one partition, in the formats that the policy asks for."""
 
-    formats: tuple[str, ...]
+    output: Output
 
     def __call__(self, folder: Path, own: str, tables: dict[str, pl.DataFrame]) -> list[Path]:
         named = {f"{own}-{name}": table for name, table in tables.items()}
-        write_tables(folder, named, self.formats)
-        return [folder / f"{name}.{ending}" for name in named for ending in self.formats]
+        write_tables(folder, named, self.output)
+        return [folder / f"{name}.{ending}" for name in named for ending in self.output.files]
 
 
 def publish_on_spark(
@@ -111,7 +113,7 @@ def publish_on_spark(
             partition_people=partition_people or PARTITION_PEOPLE,
             kept=kept,
             measure=measure,
-            write=_WritePublic(tuple(policy.output.files)),
+            write=_WritePublic(policy.output),
         )
         progress("preparing")
         people = everybody(
@@ -131,6 +133,9 @@ def publish_on_spark(
             people.value_list, people.choice, policy, lambda: _shown_values(setting.ledger)
         )
         check_unique_columns_on_spark(people, policy, str(policy_path(opened)))
+        formulas = notes_on_formulas(
+            policy, people.domains, people.value_list, str(policy_path(opened))
+        )
         digests: list[str] = []
 
         def ensure_new(digest: str) -> None:
@@ -178,7 +183,7 @@ def publish_on_spark(
         record,
         folder,
         TablesOnDisk(folder),
-        (*people.notes, *advice(made.widths, policy)),
+        (*people.notes, *formulas, *advice(made.widths, policy)),
         people.value_list,
     )
 

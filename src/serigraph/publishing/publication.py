@@ -21,6 +21,7 @@ from serigraph.population import Population
 from serigraph.progress import Progress, silently
 from serigraph.publishing.choices import known_choice
 from serigraph.publishing.files import write_tables
+from serigraph.publishing.formulas import notes_on_formulas
 from serigraph.publishing.new_people import check_new_people
 from serigraph.publishing.published import Published, TablesInMemory
 from serigraph.publishing.terms import (
@@ -121,6 +122,9 @@ def publish(
             check_held(prepared.value_list, policy, str(policy_path(opened)))
         check_values(prepared.value_list, prepared.protected_choice, policy, opened.protected_names)
         check_unique_columns(prepared.population, policy, str(policy_path(opened)))
+        formulas = notes_on_formulas(
+            policy, prepared.population.domains, prepared.value_list, str(policy_path(opened))
+        )
         awaited(kernels)
         del rows, everybody  # a large part of the memory
         population = prepared.population
@@ -144,7 +148,7 @@ def publish(
         )
         progress("writing")
         encoded = meanwhile.submit(writer.encode, made.proof)
-        write_tables(writer.staging, made.tables, policy.output.files, progress)
+        write_tables(writer.staging, made.tables, policy.output, progress)
         at = published_at or datetime.now(UTC)
         earlier_pairs = closest_pairs(opened, writer.releases)
         summary = summary_of(
@@ -184,7 +188,7 @@ def publish(
         record,
         opened.path / "releases" / record.label,
         TablesInMemory(made.tables),
-        (*prepared.notes, *withdrawals(made.proof), *advice(made.widths, policy)),
+        (*prepared.notes, *formulas, *withdrawals(made.proof), *advice(made.widths, policy)),
         prepared.value_list,
     )
 

@@ -47,6 +47,11 @@ class ValueList:
         return any(each.people for each in self._all_protected)
 
     @property
+    def all_held(self) -> Iterator[ListedValue]:
+        """The values of the table, protected or not; one may come more than once."""
+        return (each for each in (*self._all_protected, *self.unprotected) if each.people)
+
+    @property
     def unheld(self) -> tuple[ListedValue, ...]:
         """What is protected, by itself or in a class, and held by nobody; by name."""
         found = {each.name: each for each in self._all_protected if not each.people}

@@ -18,7 +18,7 @@ from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.layout import Layout, published_names, published_path
 from serigraph.population import Population
 from serigraph.recoding.labels import region_labels
-from serigraph.recoding.public_csv import DIALECT
+from serigraph.recoding.public_csv import DIALECT, as_meant
 from serigraph.recoding.tables import GROUP
 from serigraph.tables import Prepared, read_table
 from serigraph.utility.published import Groups
@@ -141,7 +141,8 @@ def _shown(folder: Path) -> pl.DataFrame:
     for name in published_names(folder)[:1]:
         path = published_path(folder, name)
         files = sorted(path.iterdir()) if path.is_dir() else [path]
-        return pl.concat([read_table(file, DIALECT) for file in files])
+        table = pl.concat([read_table(file, DIALECT) for file in files])
+        return as_meant(table) if path.suffix == ".csv" else table
     raise LedgerDamaged(
         "a table of the release is missing",
         where=str(folder),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -10,6 +11,7 @@ from serigraph.auditing.agreement import (
     MISSING,
     Agreement,
     bucketised_differences,
+    column_of_sets,
     compared_compositions,
     compared_groups,
     generalised_differences,
@@ -22,6 +24,7 @@ from serigraph.engines.spark.paths import quoted, shared
 from serigraph.engines.spark.polars_tasks import each_partition, number_of_tasks
 from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.layout import Layout, published_names, published_path
+from serigraph.recoding.public_csv import as_meant
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 
 if TYPE_CHECKING:
@@ -75,10 +78,15 @@ def _differences(session: SparkSession, layout: Layout, release: ReleaseRecord) 
 
 
 def _read(session: SparkSession, layout: Layout, release: ReleaseRecord, name: str) -> DataFrame:
-    path = published_path(layout.published(release.label), name)
+    folder = layout.published(release.label)
+    path = published_path(folder, name)
     if path.suffix == ".parquet":
         return session.read.parquet(shared(path))
-    return session.read.csv(shared(path), header=True, escape='"', multiLine=True)
+    written = session.read.csv(shared(path), header=True, escape='"', multiLine=True)
+    sets = column_of_sets(release, published_names(folder))
+    kinds = {each: "array<string>" if each == sets else "string" for each in written.columns}
+    schema = ", ".join(f"{quoted(each)} {kind}" for each, kind in kinds.items())
+    return each_partition(written, partial(as_meant, sets=sets), schema)
 
 
 def _compositions(
