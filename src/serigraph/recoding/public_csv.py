@@ -95,7 +95,9 @@ def as_written(table: pl.DataFrame, formulas: Formulas) -> pl.DataFrame:
             names = _each(column.dtype.categories, quoted(pl.all(), formulas))
             return names.cast(pl.Enum(names)).gather(column.to_physical()).alias(column.name)
         is_text = column.dtype == pl.String
-        return _each(column, quoted(pl.all(), formulas)) if is_text else column
+        if is_text and column.str.contains(f"{_BEGIN}'*{_FORMULA}").any():
+            return _each(column, quoted(pl.all(), formulas))
+        return column
 
     return pl.DataFrame([written(column) for column in table.get_columns()])
 
