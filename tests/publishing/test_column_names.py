@@ -16,7 +16,7 @@ NAMES = (
     *("region", "group", "value", "count", "rows", "row", "name", "values", "held", "composition"),
     *("id", "person", "present", "size", "number", "past", "was", "source", "facts", "release"),
     *("q0", "cell", "code", "place", "people", "len", "groups", "n", "kind", "literal", "index"),
-    *("is_odd", "label", "threshold", "low", "high", "a.b", "a b", "a`b", 'a"b', "*"),
+    *("is_odd", "label", "threshold", "low", "high", "a.b", "a b", "a`b", 'a"b'),
 )
 FORMS = ("generalised", "bucketised")
 POLICY = """version = 1

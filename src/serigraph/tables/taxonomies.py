@@ -10,7 +10,8 @@ from typing import Literal
 import polars as pl
 
 from serigraph.errors import TaxonomyError
-from serigraph.population import Taxonomy, composed
+from serigraph.policy.sections import in_one_form
+from serigraph.population import Taxonomy
 from serigraph.tables.dialect import detect_encoding
 
 NEW_BRANCH = "(new)"
@@ -26,10 +27,10 @@ def read_taxonomy(path: Path) -> Taxonomy:
             where=str(path),
             remedy="correct the path in the policy",
         ) from None
-    text = data.decode(detect_encoding(data), errors="replace")
+    text = in_one_form(data.decode(detect_encoding(data), errors="replace"))
     delimiter = ";" if ";" in text or "," not in text else ","
     rows = [
-        composed(pl.Series(row)).to_list()
+        [cell.strip() for cell in row]
         for row in csv.reader(io.StringIO(text), delimiter=delimiter)
         if any(cell.strip() for cell in row)
     ]
