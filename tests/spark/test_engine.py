@@ -229,7 +229,7 @@ def test_the_report_of_several_pieces_is_that_of_the_ledger(
         seen |= set(chosen["patient"])
         tables.append(tmp_path / f"r{number}.csv")
         chosen.write_csv(tables[-1])
-        on_spark(chosen, series, label=f"r{number}")
+        on_spark(chosen, series, label=f"r{number}", new_people=number == 2)
     found = recount.read_releases(
         exported(series, tmp_path / "exported"), tables, [None] * 3, columns=()
     )
