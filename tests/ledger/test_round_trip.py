@@ -141,7 +141,7 @@ def test_people_keep_their_number(tmp_path: Path) -> None:
     assert people["person"].to_list() == list(range(7))
 
 
-ODD_IDS = ["", " ", "\n", "a\0b", "a,b;\"c'", "NULL", "été", "e\u0301te\u0301", "人", "🧑‍⚕️", "17"]
+ODD_IDS = ["", "a b", "a\nb", "a\0b", "a,b;\"c'", "NULL", "été", "007", "人", "🧑‍⚕️", "17"]
 
 
 def test_text_ids_with_odd_characters_come_back(tmp_path: Path) -> None:
@@ -151,6 +151,23 @@ def test_text_ids_with_odd_characters_come_back(tmp_path: Path) -> None:
     assert sorted(series.people()["id"]) == sorted(ODD_IDS)
     for id in ODD_IDS:
         assert [past.count for past in series.exposures(id, "flu")] == [11, 11]
+
+
+def test_ids_of_an_older_ledger_are_found_in_another_unicode_form(tmp_path: Path) -> None:
+    series = new_series(tmp_path)
+    publish(series, "a", [Person("e\u0301te\u0301", 0, ("flu",)), Person("\ufeffP", 0, ())])
+    publish(series, "b", [Person("P", 0, ("flu",)), Person("été", 0, ())])
+    assert series.people()["id"].to_list() == ["été", "P"]
+    for written in ("été", "e\u0301te\u0301"):
+        assert [past.label for past in series.exposures(written, "flu")] == ["a", "b"]
+
+
+def test_a_ledger_that_knows_a_person_twice_is_refused(tmp_path: Path) -> None:
+    series = new_series(tmp_path)
+    both = [Person(id, 0, ("flu",)) for id in ("e\u0301te\u0301", "été")]
+    publish(series, "a", both)
+    with pytest.raises(LedgerDamaged, match="two Unicode forms of one id"):
+        publish(series, "b", both)
 
 
 def test_integer_ids_to_the_limits(tmp_path: Path) -> None:

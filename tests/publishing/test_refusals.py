@@ -273,12 +273,13 @@ def test_so_does_a_class_with_a_member_that_nobody_holds(hospital: Clinic, tmp_p
 def test_values_that_come_later_are_allowed_in_as_many_words(
     hospital: Clinic, tmp_path: Path
 ) -> None:
-    allowed = policy_text(protected=f'{MISSPELT}\nunheld = "allow"')
+    distinct = '[reading]\nlook_alikes = "distinct"\n'
+    allowed = policy_text(protected=f'{MISSPELT}\nunheld = "allow"', rest=distinct)
     series = new_series(tmp_path / "clinic", allowed)
     first = serigraph.publish(hospital.tables[0], series)
     assert [each.name for each in first.value_list.unheld] == ["Rare-02", "rare-0l"]
     # The key is about the first table only: it may go afterwards.
-    (series.path / "policy.toml").write_text(policy_text(protected=MISSPELT))
+    (series.path / "policy.toml").write_text(policy_text(protected=MISSPELT, rest=distinct))
     serigraph.publish(hospital.tables[1], series)
 
 

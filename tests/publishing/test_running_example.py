@@ -117,4 +117,4 @@ def test_a_third_release_needs_the_minimum_ratio_of_nine(tmp_path: Path) -> None
 
     # Used up: o1 may never share a group with it again, however large the group.
     with pytest.raises(Infeasible):
-        serigraph.publish(third(200), series)
+        serigraph.publish(third(200), series, new_people=True)

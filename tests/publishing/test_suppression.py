@@ -85,7 +85,12 @@ def test_after_a_release_nothing_is_advised_that_it_froze(
     publish_all(series, [single({"hiv": 10}, 1000)])
     table = table_of([["hiv"]] * 51 + [["flu"]] * 949, seed=3, first=1000)
     with pytest.raises(Infeasible) as refused:
-        serigraph.publish(table.with_columns(pl.col("diagnosis").list.first()), series, label="r")
+        serigraph.publish(
+            table.with_columns(pl.col("diagnosis").list.first()),
+            series,
+            label="r",
+            new_people=True,
+        )
     remedy = refused.value.remedy
     assert remedy.startswith(change)
     assert not any(word in remedy for word in FROZEN)

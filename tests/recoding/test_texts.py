@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from serigraph.policy import Output
 from serigraph.publishing.files import write_tables
 from serigraph.recoding.texts import as_text, cells_at
 
@@ -19,7 +20,7 @@ EXPECTED = ["ümlaut, quoted", "flu", None, "gout", "flu", "flu"]
 
 def test_files_hold_text_and_nothing_that_no_row_has(tmp_path: Path) -> None:
     table = pl.DataFrame({"group": range(6), "value": cells_at(VALUES, CODES)})
-    write_tables(tmp_path, {"table": table}, ("parquet", "csv"))
+    write_tables(tmp_path, {"table": table}, Output())
     path = tmp_path / "table.parquet"
     assert pl.read_parquet_schema(path) == {"group": pl.Int64, "value": pl.String}
     assert pq.read_schema(path).field("value").type == pa.large_string()

@@ -126,7 +126,8 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         # The queries of a report are drawn by a seed that nobody knows; here by one that is known.
         patched.setattr("serigraph.reporting.risk.secrets.randbits", lambda _bits: SEED)
         for table, registry in zip(tables, registries, strict=True):
-            options = [] if registry is None else ["--registry", registry]
+            options: list[object] = ["--new-people"]
+            options += [] if registry is None else ["--registry", registry]
             options += ["--allow-suppression"] if case.common else []
             done = run("publish", table, "--series", path, *options)
             assert done.code == 0, done.err

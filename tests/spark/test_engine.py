@@ -91,7 +91,7 @@ def delimited_sets(table: pl.DataFrame) -> dict[str, set[str]]:
 def number_sets(table: pl.DataFrame) -> dict[str, set[str]]:
     known = table.with_columns(pl.col("diagnosis").list.eval(pl.element().drop_nans().drop_nulls()))
     rows = known.select("patient", "diagnosis").iter_rows()
-    return {person: {str(abs(each)) for each in cell} for person, cell in rows}
+    return {person: {f"{abs(each):g}" for each in cell} for person, cell in rows}
 
 
 def in_days(label: str, cell: object) -> bool:
@@ -142,7 +142,7 @@ CASES = {
         of=numbers_and_dates,
         sets=number_sets,
         age="date",
-        common=("0.0", "0.5", "1.0", "1.5"),
+        common=("0", "0.5", "1", "1.5"),
     ),
     "learned": Case(
         "ls",
@@ -229,7 +229,7 @@ def test_the_report_of_several_pieces_is_that_of_the_ledger(
         seen |= set(chosen["patient"])
         tables.append(tmp_path / f"r{number}.csv")
         chosen.write_csv(tables[-1])
-        on_spark(chosen, series, label=f"r{number}")
+        on_spark(chosen, series, label=f"r{number}", new_people=number == 2)
     found = recount.read_releases(
         exported(series, tmp_path / "exported"), tables, [None] * 3, columns=()
     )

@@ -116,3 +116,9 @@ def test_the_branch_fits_taxonomies_of_any_depth(
     grown, unknown = covering(Taxonomy.from_rows(rows), pl.Series(["z", "a", None]), "branch")
     assert grown.paths[-1] == expected
     assert unknown == frozenset()
+
+
+def test_names_are_read_in_one_unicode_form(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("Mu\u0308nchen;Bayern\nKo\u0308ln;Rheinland\n", encoding="utf-8")
+    assert read_taxonomy(path).leaves == ("München", "Köln")

@@ -8,7 +8,9 @@ a bucketised one does, and is compared group by group.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -16,7 +18,7 @@ import polars as pl
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, VALUES, read_part
-from serigraph.recoding.public_csv import DIALECT, as_sets
+from serigraph.recoding.public_csv import DIALECT, as_meant
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 from serigraph.tables import ProtectedChoice, read_table
 
@@ -45,10 +47,9 @@ def compare_files(series: Series, release: ReleaseRecord) -> Agreement:
     folder = layout.published(release.label)
     groups = read_part(layout, release, GROUPS)
     values = read_part(layout, release, VALUES).with_columns(pl.col("value").cast(pl.String))
-    tables = [
-        pl.concat([read_table(file, DIALECT) for file in files])
-        for files in release.tables(folder).values()
-    ]
+    found = release.tables(folder)
+    sets = column_of_sets(release, list(found))
+    tables = [_read(files, sets) for files in found.values()]
     if not tables:
         differences = [MISSING]
     elif len(tables) == 1:
@@ -69,14 +70,25 @@ def compare_files(series: Series, release: ReleaseRecord) -> Agreement:
     )
 
 
+def _read(files: Sequence[Path], sets: str) -> pl.DataFrame:
+    table = pl.concat([read_table(file, DIALECT) for file in files])
+    return as_meant(table, sets) if files[0].suffix == ".csv" else table
+
+
+def column_of_sets(release: ReleaseRecord, tables: Sequence[str]) -> str:
+    """The column of a release that holds sets of values, if one does: no bucketised one has any."""
+    sensitive = release.policy["sensitive"]
+    return sensitive["column"] if len(tables) == 1 and sensitive["form"] != "single" else ""
+
+
 def shown_compositions(table: pl.DataFrame, release: ReleaseRecord) -> pl.DataFrame:
     """How many regions of a generalised table there are of each composition."""
     sensitive = release.policy["sensitive"]["column"]
-    regions = [name for name in table.columns if name != sensitive]
     # A row of nulls only would be dropped by no grouping; equal regions get equal numbers.
-    numbered = table.with_columns(pl.struct(regions).rank("dense").alias("region"))
-    held = _held(numbered["region"], _sets(numbered[sensitive], release), release)
-    return _compositions(numbered.group_by("region").len(_ROWS), held, "region")
+    cells = pl.DataFrame([column for column in table.get_columns() if column.name != sensitive])
+    region = cells.select(pl.struct(pl.all()).rank("dense").alias("region"))
+    held = _held(region["region"], _sets(table[sensitive]), release)
+    return _compositions(region.group_by("region").len(_ROWS), held, "region")
 
 
 def kept_compositions(groups: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
@@ -188,14 +200,11 @@ def _unequal(left: pl.DataFrame, right: pl.DataFrame, keys: list[str], number: s
     return int(both.select(pl.col(number).ne_missing(pl.col(f"{number}_kept")).sum()).item())
 
 
-def _sets(column: pl.Series, release: ReleaseRecord) -> pl.Series:
-    """The values of each row as a list, as Parquet has them or as CSV writes them."""
+def _sets(column: pl.Series) -> pl.Series:
+    """The values of each row as a list, also where it has one value only."""
     if isinstance(column.dtype, pl.List):
         return column
-    text = column.cast(pl.String)
-    if release.policy["sensitive"]["form"] == "single":
-        return text.reshape((-1, 1)).arr.to_list()
-    return as_sets(text)
+    return column.cast(pl.String).reshape((-1, 1)).arr.to_list()
 
 
 def _held(region: pl.Series, sets: pl.Series, release: ReleaseRecord) -> pl.DataFrame:

@@ -21,7 +21,7 @@ from serigraph.auditing.cells import Writing
 from serigraph.errors import TableError
 from serigraph.ledger.layout import published_names, published_path
 from serigraph.policy import Policy
-from serigraph.recoding.public_csv import DIALECT, as_sets
+from serigraph.recoding.public_csv import DIALECT, as_meant, as_sets
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 from serigraph.short_repr import Undisclosed
 from serigraph.tables import read_table
@@ -75,10 +75,19 @@ def _read(part: Any, policy: Policy) -> pl.DataFrame:
         columns = _first_line(Path(part))
         if any(is_ours(columns, policy) for is_ours in (_is_table, _is_members, _is_values)):
             try:
-                return read_table(part, DIALECT)
+                return _read_ours(part, policy)
             except TableError:
                 pass  # another tool wrote it after all
     return read_table(part, policy.reading)
+
+
+def _read_ours(part: Any, policy: Policy) -> pl.DataFrame:
+    """A CSV file of ours; sets of values are still to be read."""
+    table = read_table(part, DIALECT)
+    meant = as_meant(table)
+    if policy.sensitive.form == "single" or not _is_table(table.columns, policy):
+        return meant
+    return pl.DataFrame([*meant.get_columns()[:-1], table.get_columns()[-1]])
 
 
 def _first_line(path: Path) -> list[str]:
@@ -224,7 +233,7 @@ def _bucketised(
         label=label,
         cells=_cells(members, policy),
         writing="our values" if is_ours else "any",
-        ids=_shown_ids(members, policy),
+        ids=_shown_ids(members, policy) if linking != policy.person.id else None,
         group=groups.rank("dense").cast(pl.Int64).to_numpy() - 1,
         record_row=rows.astype(np.int64),
         record_values=values.cast(pl.String).reshape((-1, 1)).arr.to_list(),

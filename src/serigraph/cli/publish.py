@@ -31,6 +31,10 @@ def command(
     allow_suppression: Annotated[
         bool, typer.Option("--allow-suppression", help="Leave out values that do not fit.")
     ] = False,
+    new_people: Annotated[
+        bool,
+        typer.Option("--new-people", help="It is meant that hardly anybody was there before."),
+    ] = False,
     wait: Annotated[
         float, typer.Option(help="Seconds to wait for another publisher to finish.")
     ] = 0.0,
@@ -62,6 +66,7 @@ def command(
             label=label,
             query=query,
             allow_suppression=allow_suppression,
+            new_people=new_people,
             wait=wait,
             after=after,
             sign=sign,

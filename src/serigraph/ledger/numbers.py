@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.errors import ImpossibleState
+from serigraph.errors import ImpossibleState, LedgerDamaged
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import read_newcomers
 from serigraph.ledger.release import ReleaseRecord
@@ -78,6 +78,12 @@ def numbers_of(ids: pl.Series, known: Iterable[pl.Series]) -> NDArray[np.int64]:
     numbers = np.full(len(ids), -1, dtype=np.int64)
     people = pl.concat(known).alias("id").to_frame().with_row_index("person")
     found = ids.alias("id").to_frame().with_row_index("place").join(people, on="id")
+    if found["place"].n_unique() < found.height:
+        raise LedgerDamaged(
+            "the ledger knows people twice, by two Unicode forms of one id",
+            where="ledger",
+            remedy="begin a new series: what these people were exposed to cannot be added up",
+        )
     numbers[found["place"].to_numpy()] = found["person"].to_numpy()
     return numbers
 

@@ -30,7 +30,7 @@ from serigraph.ledger.storage import (
     digest_of,
     storage_errors,
 )
-from serigraph.population import Proof, are_in_order, ascend, occurrences, order_by
+from serigraph.population import Proof, are_in_order, ascend, composed, occurrences, order_by
 from serigraph.short_repr import Undisclosed
 from serigraph.threads import side_by_side
 
@@ -293,14 +293,18 @@ def read_people(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> pl.DataF
 
 
 def read_newcomers(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> Iterator[pl.Series]:
-    """The ids of the people that each release was the first for, in the order of their numbers."""
+    """The ids of the people that each release was the first for, in the order of their numbers.
+
+    Text is given in the form that tables are read in, also where the ledger has it in another one.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     for release in releases:
         files = read_files(layout, release, PEOPLE)
         read = [pq.ParquetFile(pa.BufferReader(each)).read(use_threads=False) for each in files]
-        yield pl.Series(pa.concat_tables(read)["id"])
+        ids = pl.Series(pa.concat_tables(read)["id"])
+        yield composed(ids) if ids.dtype == pl.String else ids
 
 
 def _encode(

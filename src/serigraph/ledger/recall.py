@@ -34,6 +34,7 @@ from serigraph.population import (
     Different,
     Exposures,
     History,
+    composed,
     kind_of_numbers,
     kind_of_places,
     lists_of,
@@ -315,7 +316,7 @@ def _number(layout: Layout, releases: tuple[ReleaseRecord, ...], person: str | i
     if not releases:
         raise unknown
     if releases[0].id_type == "text":
-        ids = pl.Series([str(person)], dtype=pl.String)
+        ids = composed(pl.Series([str(person)], dtype=pl.String))
     else:
         try:
             ids = pl.Series(np.array([int(person)], dtype=np.int64))

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from serigraph.errors import (
     AlreadyPublished,
@@ -151,6 +153,12 @@ class Writer:
         self._asked, history = recall_history(self._layout, self.releases, ids, protected, progress)
         self._is_checked = True
         return history
+
+    def are_known(self) -> NDArray[np.bool_]:
+        """Which of the people that ``history`` was asked for are in the ledger, in their order."""
+        if self._asked is None:
+            raise ImpossibleState("nobody was asked for")
+        return np.asarray(self._asked.number >= 0)
 
     def encode(self, proof: Proof) -> EncodedParts:
         """What ``commit`` will write of a proof; it can be made while public files are written."""

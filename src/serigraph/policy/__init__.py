@@ -4,6 +4,7 @@ from serigraph.policy.changes import check_unchanged
 from serigraph.policy.model import Policy
 from serigraph.policy.reading import parse_policy, read_policy
 from serigraph.policy.sections import (
+    Output,
     Protected,
     QuasiIdentifier,
     Reading,
@@ -12,6 +13,7 @@ from serigraph.policy.sections import (
 )
 
 __all__ = [
+    "Output",
     "Policy",
     "Protected",
     "QuasiIdentifier",

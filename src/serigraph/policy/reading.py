@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 from serigraph.errors import PolicyError
 from serigraph.policy.lines import KeyLines
 from serigraph.policy.model import Policy, PolicyForm
+from serigraph.policy.sections import in_one_form
 
 
 def read_policy(path: str | Path) -> Policy:
@@ -135,7 +136,8 @@ def _referred_files(
     if isinstance(file, str):
         try:
             text = _text_of(folder / file, "the file")
-            listed = tuple(line.strip() for line in text.splitlines() if line.strip())
+            lines_of_file = map(in_one_form, text.splitlines())
+            listed = tuple(line.strip() for line in lines_of_file if line.strip())
             wrong = "" if listed else f"the file {file!r} lists no values"
         except PolicyError as error:
             wrong = f"{file!r}: {error.what}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Literal
@@ -13,7 +14,6 @@ from serigraph.policy.section import Place, Section
 from serigraph.privacy.thresholds import parse_threshold
 
 Text = Annotated[str, StringConstraints(min_length=1)]
-Value = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 LONGEST_NAME = 200  # characters
 MOST_PEOPLE = 2**31 - 1  # in a group, and in a release
 
@@ -40,6 +40,16 @@ def why_unusable(name: str) -> str:
 
 
 ColumnName = Annotated[str, AfterValidator(_column)]
+
+
+def in_one_form(text: str) -> str:
+    """A text in the Unicode form that cells are read in."""
+    return unicodedata.normalize("NFC", text)
+
+
+Value = Annotated[
+    str, StringConstraints(min_length=1, strip_whitespace=True), AfterValidator(in_one_form)
+]
 OneCharacter = Annotated[str, StringConstraints(min_length=1, max_length=1)]
 
 
@@ -178,6 +188,7 @@ class Output(Section):
         "parquet",
         "csv",
     )
+    formulas: Literal["quote", "refuse", "keep"] = "quote"  # what spreadsheets would run, in CSV
 
 
 class Suppression(Section):
@@ -199,11 +210,12 @@ class Reading(Section):
     quote: OneCharacter | None = None
     encoding: Text | None = None
     decimal: Literal[".", ","] | None = None
-    null_values: tuple[str, ...] = ()
+    null_values: tuple[Annotated[str, AfterValidator(in_one_form)], ...] = ()
     date_format: Text | None = None
     query: Text | None = None
     registry_query: Text | None = None
     value_labels: bool = False
+    look_alikes: Literal["refuse", "distinct"] = "refuse"  # "7" and "007", "5" and "5.00"
 
     def for_registry(self) -> Reading:
         """The same, with the query that fetches the registry."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 
@@ -11,9 +11,10 @@ import polars as pl
 
 from serigraph.errors import StorageError
 from serigraph.ledger.storage import new_file
+from serigraph.policy import Output
 from serigraph.progress import Progress, silently
 from serigraph.recoding import as_text
-from serigraph.recoding.public_csv import as_cells
+from serigraph.recoding.public_csv import as_written
 
 _ARROW_SCHEMA = "ARROW:schema"  # where Parquet files say which types of Arrow they hold
 
@@ -21,11 +22,11 @@ _ARROW_SCHEMA = "ARROW:schema"  # where Parquet files say which types of Arrow t
 def write_tables(
     folder: Path,
     tables: Mapping[str, pl.DataFrame],
-    formats: Sequence[str],
+    output: Output,
     progress: Progress = silently,
 ) -> None:
-    """Write every table in every format."""
-    files = list(product(tables, formats))
+    """Write every table in every format that the policy asks for."""
+    files = list(product(tables, output.files))
     try:
         for done, (name, ending) in enumerate(files):
             progress("writing", done, len(files))
@@ -34,7 +35,7 @@ def write_tables(
             if ending == "parquet":
                 _write_parquet(tables[name], path)
             else:
-                _flat(tables[name]).write_csv(path)
+                as_written(tables[name], output.formulas).write_csv(path)
     except (OSError, pl.exceptions.ComputeError) as error:  # the latter is how Parquet fails
         raise StorageError(
             "the tables of the release could not be written",
@@ -53,9 +54,3 @@ def _write_parquet(table: pl.DataFrame, path: Path) -> None:
         statistics=False,  # with numbers and an order that are random, they help nobody to search
         metadata={_ARROW_SCHEMA: b64encode(schema).decode()},
     )
-
-
-def _flat(table: pl.DataFrame) -> pl.DataFrame:
-    """Sets of values as one text a cell, for CSV."""
-    lists = [name for name, dtype in table.schema.items() if isinstance(dtype, pl.List)]
-    return table.with_columns(as_cells(table[name]) for name in lists)

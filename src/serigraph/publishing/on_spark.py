@@ -27,10 +27,13 @@ from serigraph.ledger import Series, Writer, notes_on_unknown, storage_errors
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, VALUES
 from serigraph.ledger.storage import ensure_folder, make_folder
+from serigraph.policy import Output
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.progress import Progress
 from serigraph.publishing.choices import known_choice
 from serigraph.publishing.files import write_tables
+from serigraph.publishing.formulas import notes_on_formulas
+from serigraph.publishing.new_people import check_new_people
 from serigraph.publishing.published import Published, TablesOnDisk
 from serigraph.publishing.terms import (
     advice,
@@ -46,6 +49,8 @@ from serigraph.publishing.terms import (
 from serigraph.publishing.unpublished import Documents, Measure, UnpublishedElsewhere
 from serigraph.publishing.worst_pairs import closest_pairs, worst_before
 from serigraph.signing import SigningKey
+from serigraph.tables.canonical import roles_of
+from serigraph.tables.look_alikes import check_values
 from serigraph.tables.value_list import check_held
 
 _PATIENCE = 90.0  # seconds for the executors of somebody else's session to answer
@@ -55,12 +60,12 @@ _PATIENCE = 90.0  # seconds for the executors of somebody else's session to answ
 class _WritePublic:
     """Writes the tables of one partition, in the formats that the policy asks for."""
 
-    formats: tuple[str, ...]
+    output: Output
 
     def __call__(self, folder: Path, own: str, tables: dict[str, pl.DataFrame]) -> list[Path]:
         named = {f"{own}-{name}": table for name, table in tables.items()}
-        write_tables(folder, named, self.formats)
-        return [folder / f"{name}.{ending}" for name in named for ending in self.formats]
+        write_tables(folder, named, self.output)
+        return [folder / f"{name}.{ending}" for name in named for ending in self.output.files]
 
 
 def publish_on_spark(
@@ -71,6 +76,7 @@ def publish_on_spark(
     label: str,
     query: str,
     allow_suppression: bool,
+    new_people: bool,
     wait: float,
     after: str | None,
     signer: SigningKey | None,
@@ -100,9 +106,11 @@ def publish_on_spark(
         named = label or default_label(table, len(writer.releases) + 1)
         progress("reading")
         reading = policy.reading.model_copy(update={"query": query}) if query else policy.reading
-        frames = {TABLE: table_frame(session, table, reading)}
+        roles = roles_of(policy)
+        frames = {TABLE: table_frame(session, table, reading, roles)}
         if registry is not None:
-            frames[REGISTRY] = table_frame(session, registry, policy.reading.for_registry())
+            listed = policy.reading.for_registry()
+            frames[REGISTRY] = table_frame(session, registry, listed, roles)
         with storage_errors(writer.drafts):
             make_folder(writer.drafts)
         setting = Setting(
@@ -113,7 +121,7 @@ def publish_on_spark(
             partition_people=partition_people or PARTITION_PEOPLE,
             kept=kept,
             measure=measure,
-            write=_WritePublic(tuple(policy.output.files)),
+            write=_WritePublic(policy.output),
         )
         progress("preparing")
         people = everybody(
@@ -121,7 +129,21 @@ def publish_on_spark(
         )
         if not writer.releases:
             check_held(people.value_list, policy, str(policy_path(opened)))
+        if not new_people:
+            check_new_people(
+                writer.releases,
+                present=people.present,
+                known_present=people.known_present,
+                absent=people.people - people.present,
+                known_absent=people.known_absent,
+            )
+        check_values(
+            people.value_list, people.choice, policy, lambda: _shown_values(setting.ledger)
+        )
         check_unique_columns_on_spark(people, policy, str(policy_path(opened)))
+        formulas = notes_on_formulas(
+            policy, people.domains, people.value_list, str(policy_path(opened))
+        )
         digests: list[str] = []
 
         def ensure_new(digest: str) -> None:
@@ -175,6 +197,7 @@ def publish_on_spark(
             *notes_on_unknown(writer.unknown_files),
             *notes_on_dates(summary),
             *people.notes,
+            *formulas,
             *advice(made.widths, policy),
         ),
         people.value_list,
@@ -193,6 +216,12 @@ def _move_public(made: MadeOnSpark, writer: Writer) -> None:
                 ensure_folder(target)
                 target = target / f"part-{file.number:05d}{target.suffix}"
             os.replace(file.path, target)
+
+
+def _shown_values(ledger: LedgerFrames) -> list[str]:
+    """What ``Series.protected_names`` gives, collected by the executors."""
+    with cluster_errors("reading the values of earlier releases"):
+        return [row.value for row in ledger.values().select("value").distinct().collect()]
 
 
 def _link_gaps(setting: Setting) -> LinkGaps:

@@ -9,13 +9,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
+
 from serigraph.engines import Engine, make_release
 from serigraph.engines.compiling import ready_kernels
 from serigraph.engines.spark.sources import is_spark_frame
-from serigraph.ledger import Series, notes_on_unknown, storage_errors
+from serigraph.ledger import Series, Writer, notes_on_unknown, storage_errors
+from serigraph.policy import Policy
+from serigraph.population import Population
 from serigraph.progress import Progress, silently
 from serigraph.publishing.choices import known_choice
 from serigraph.publishing.files import write_tables
+from serigraph.publishing.formulas import notes_on_formulas
+from serigraph.publishing.new_people import check_new_people
 from serigraph.publishing.published import Published, TablesInMemory
 from serigraph.publishing.terms import (
     advice,
@@ -40,6 +47,7 @@ from serigraph.publishing.worst_pairs import closest_pairs, worst_before
 from serigraph.randomness import Randomness, SystemRandomness
 from serigraph.signing import SigningKey
 from serigraph.tables import prepare, read_table
+from serigraph.tables.look_alikes import check_ids, check_values
 from serigraph.tables.unique_columns import check_unique_columns
 from serigraph.tables.value_list import check_held
 from serigraph.threads import awaited
@@ -53,6 +61,7 @@ def publish(
     label: str = "",
     query: str = "",
     allow_suppression: bool = False,
+    new_people: bool = False,
     wait: float = 0.0,
     after: str | None = None,
     sign: str | os.PathLike[str] | None = None,
@@ -69,7 +78,8 @@ def publish(
     """Publish a table as the next release of a series.
 
     ``table`` and ``registry`` are paths or data frames (Polars, pandas, Arrow, DuckDB, Spark). The
-    label defaults to the file's name, or to ``release-<number>``. ``documents`` writes further
+    label defaults to the file's name, or to ``release-<number>``. ``new_people`` says that it is
+    meant if hardly anybody is known from earlier releases. ``documents`` writes further
     public files into the folder of the release, before it is committed. Raises `SerigraphError`;
     then nothing was published and nothing has changed.
 
@@ -94,6 +104,7 @@ def publish(
             label=label,
             query=query,
             allow_suppression=allow_suppression,
+            new_people=new_people,
             wait=wait,
             after=after,
             signer=signer,
@@ -122,7 +133,11 @@ def publish(
         prepared = prepare(rows, policy, everybody, known_choice(writer.releases), progress)
         if not writer.releases:
             check_held(prepared.value_list, policy, str(policy_path(opened)))
+        check_values(prepared.value_list, prepared.protected_choice, policy, opened.protected_names)
         check_unique_columns(prepared.population, policy, str(policy_path(opened)))
+        formulas = notes_on_formulas(
+            policy, prepared.population.domains, prepared.value_list, str(policy_path(opened))
+        )
         awaited(kernels)
         del rows, everybody  # a large part of the memory
         population = prepared.population
@@ -130,6 +145,7 @@ def publish(
         progress("recalling")
         names = [value.name for value in population.protected]
         history = writer.history(population.ids, names, progress)
+        _check_people(writer, opened, population, policy, new_people)
         strategy = policy.strategy_for(opened.link_gaps)
         plan = plan_of(policy, strategy, named, allow_suppression)
         made = make_release(
@@ -145,7 +161,7 @@ def publish(
         )
         progress("writing")
         encoded = meanwhile.submit(writer.encode, made.proof)
-        write_tables(writer.staging, made.tables, policy.output.files, progress)
+        write_tables(writer.staging, made.tables, policy.output, progress)
         at = published_at or datetime.now(UTC)
         earlier_pairs = closest_pairs(opened, writer.releases)
         summary = summary_of(
@@ -182,6 +198,7 @@ def publish(
             *notes_on_unknown(writer.unknown_files),
             *notes_on_dates(summary),
             *prepared.notes,
+            *formulas,
             *withdrawals(made.proof),
             *advice(made.widths, policy),
         )
@@ -197,3 +214,21 @@ def publish(
         notes,
         prepared.value_list,
     )
+
+
+def _check_people(
+    writer: Writer, series: Series, population: Population, policy: Policy, new_people: bool
+) -> None:
+    """Refuse people who may be known to the ledger by ids that were written in another way."""
+    if not writer.releases:
+        return
+    known, present = writer.are_known(), population.present
+    check_ids(population.ids.filter(pl.Series(~known)), lambda: series.people()["id"], policy)
+    if not new_people:
+        check_new_people(
+            writer.releases,
+            present=int(np.count_nonzero(present)),
+            known_present=int(np.count_nonzero(known & present)),
+            absent=int(np.count_nonzero(~present)),
+            known_absent=int(np.count_nonzero(known & ~present)),
+        )

@@ -12,6 +12,7 @@ from functools import wraps
 import polars as pl
 
 from serigraph.policy import Reading
+from serigraph.tables.cell_texts import is_midnight, text_of, type_name
 from serigraph.tables.rows import counted, rows_where
 from serigraph.threads import side_by_side, slices
 
@@ -26,6 +27,10 @@ DATE_FORMATS = (
     "%m-%d-%Y",
 )
 _TIME_OF_DAY = r"^(\d{4}-\d{2}-\d{2})[T ]\d{2}:\d{2}.*$"
+_TIME_IN_ZONE = (
+    r"^\d{4}-\d{2}-\d{2}[T ][\d:.,]*[1-9][\d:.,]*\s*(?:Z|[A-Z]{3,4}|[+-]\d{2}:?\d{0,2})$"
+)
+_DAY_IN_DOUBT = "times with a zone, whose day depends on the zone (give dates),"
 _EXACT_INTEGERS = 2**53  # beyond it not every integer is a float
 _INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
 _FIRST_YEAR = 1000  # a year of two digits would otherwise be read as one of the first century
@@ -73,16 +78,10 @@ def _are_seldom_repeated(texts: pl.Series) -> bool:
 
 @_each_text_once
 def read_text(column: pl.Series, reading: Reading) -> Read:
-    """The column as text; whole numbers without a decimal point, dates as ISO 8601 has them."""
-    kind = column.dtype
-    if kind.is_float():
-        column = whole_where_possible(column.cast(pl.Float64).fill_nan(None))
-    elif kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration):
-        nothing = pl.Series(column.name, [None] * len(column), dtype=pl.String)
-        return nothing, [f"column {column.name!r} holds {kind}, where single values are expected"]
-    text = column.cast(pl.String).str.strip_chars()
+    """The column as text, as ``text_of`` writes it."""
+    text, problems = text_of(column)
     missing = ["", *reading.null_values]
-    return text.set(text.is_in(missing).fill_null(False), None), []
+    return text.set(text.is_in(missing).fill_null(False), None), problems
 
 
 def read_categories(column: pl.Series, reading: Reading) -> Read:
@@ -102,9 +101,7 @@ def read_categories(column: pl.Series, reading: Reading) -> Read:
 def read_numbers(column: pl.Series, reading: Reading) -> Read:
     """The column as integers where every number is whole, otherwise as Float64."""
     whole = plain_integers(column, reading)
-    if whole is not None and whole.is_between(-_EXACT_INTEGERS, _EXACT_INTEGERS, "none").all():
-        return whole, []
-    return _read_numbers(column, reading)
+    return (whole, []) if whole is not None else _read_numbers(column, reading)
 
 
 def plain_integers(column: pl.Series, reading: Reading) -> pl.Series | None:
@@ -126,10 +123,13 @@ def _read_numbers(column: pl.Series, reading: Reading) -> Read:
         return whole, _complaint(column, lost, "numbers beyond the range of 64-bit integers")
     if kind.is_temporal() or kind.is_nested() or kind in (pl.Binary, pl.Object):
         nothing = pl.Series(column.name, [None] * len(column), dtype=pl.Int64)
-        return nothing, [f"column {column.name!r} holds {kind}, where numbers are expected"]
+        held = type_name(kind)
+        return nothing, [f"column {column.name!r} holds {held}, where numbers are expected"]
     problems: list[str] = []
-    if kind.is_numeric():
-        numbers = column.cast(pl.Float64)
+    if kind == pl.Float64:
+        numbers = column
+    elif kind.is_numeric():
+        numbers = text_of(column)[0].cast(pl.Float64)  # 0.1, whatever precision it was kept with
     else:
         text, _ = read_text(column, reading)
         text, problems = _with_decimal_point(text, reading)
@@ -149,12 +149,16 @@ def read_dates(column: pl.Series, reading: Reading) -> Read:
     """The column as dates; a time of day is left out."""
     if column.dtype == pl.Date:
         return column, []
-    if column.dtype == pl.Datetime:
-        return column.dt.date(), []
+    if isinstance(column.dtype, pl.Datetime):
+        is_later = ~is_midnight(column) if column.dtype.time_zone else pl.Series([False])
+        return column.dt.date(), _complaint(column, is_later, _DAY_IN_DOUBT)
     text, problems = read_text(column, reading)
-    if column.dtype.is_float() or column.dtype.is_temporal() or problems:
+    kind = column.dtype
+    if kind.is_float() or kind.is_decimal() or kind.is_temporal() or problems:
         nothing = pl.Series(column.name, [None] * len(column), dtype=pl.Date)
-        return nothing, [f"column {column.name!r} holds {column.dtype}, where dates are expected"]
+        held = type_name(kind)
+        return nothing, [f"column {column.name!r} holds {held}, where dates are expected"]
+    problems = _complaint(column, text.str.contains(_TIME_IN_ZONE), _DAY_IN_DOUBT)
     text = without_time(text)
     if reading.date_format is not None:
         chosen = reading.date_format
@@ -163,10 +167,10 @@ def read_dates(column: pl.Series, reading: Reading) -> Read:
         fitting = fitting_date_formats(distinct)
         readings = [parse_dates(distinct, each) for each in fitting]
         if any(not each.equals(readings[0]) for each in readings[1:]):
-            problems = [
+            problems.append(
                 f"column {column.name!r} can be read with the day or the month first: "
                 "set date_format in [reading]"
-            ]
+            )
         chosen = fitting[0] if fitting else _best_date_format(distinct)
     dates = parse_dates(text, chosen)
     wrong = dates.is_null() & text.is_not_null()

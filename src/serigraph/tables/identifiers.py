@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from serigraph.policy import Policy
-from serigraph.tables.cells import plain_integers, read_text, whole_where_possible
+from serigraph.tables.canonical import canonical
+from serigraph.tables.cells import plain_integers
 from serigraph.tables.rows import counted, rows_where
 
 _WHOLE_NUMBER = r"^(?:0|-?[1-9]\d{0,18})$"
@@ -27,7 +28,7 @@ def read_ids(
     problems: list[str] = []
     texts: dict[str, pl.Series] = {}
     for source, column in columns.items():
-        text, wrong = id_text(column, policy)
+        text, wrong = canonical(column, "id", policy.reading)
         texts[source] = text
         problems += [f"{source}: {each}" for each in wrong]
         missing = int(text.null_count()) if not wrong else 0
@@ -76,21 +77,6 @@ def _plain_ids(column: pl.Series, policy: Policy) -> pl.Series | None:
     begins = column.str.starts_with
     is_odd = begins("+") | begins("-0") | (begins("0") & (column.str.len_bytes() > 1))
     return None if is_odd.any() else whole
-
-
-def id_text(column: pl.Series, policy: Policy) -> tuple[pl.Series, list[str]]:
-    """The ids as text, and what is wrong with their type."""
-    if column.dtype.is_float():
-        whole = whole_where_possible(column.cast(pl.Float64).fill_nan(None))
-        if whole.dtype != pl.Int64:
-            return read_text(column, policy.reading)[0], [
-                f"column {column.name!r} holds numbers with decimals, where ids are expected"
-            ]
-    if column.dtype.is_temporal() or column.dtype == pl.Boolean:
-        return read_text(column, policy.reading)[0], [
-            f"column {column.name!r} holds {column.dtype}, where ids are expected"
-        ]
-    return read_text(column, policy.reading)
 
 
 def whole_ids(text: pl.Series) -> pl.Series:

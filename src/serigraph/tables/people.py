@@ -8,7 +8,7 @@ import polars as pl
 
 from serigraph.policy import Policy
 from serigraph.population import are_in_order
-from serigraph.tables.cells import Read, read_dates, read_numbers, read_text
+from serigraph.tables.canonical import canonical
 from serigraph.tables.rows import counted, rows_where
 from serigraph.threads import side_by_side
 
@@ -49,7 +49,9 @@ def read_quasi_identifiers(
     columns: dict[str, pl.Series] = {}
     problems: list[str] = []
     found = {name: each for name, each in policy.quasi_identifiers.items() if name in frame.columns}
-    read = side_by_side(lambda name: _read(frame[name], found[name].kind, policy), found)
+    read = side_by_side(
+        lambda name: canonical(frame[name], found[name].kind, policy.reading), found
+    )
     for name, (column, wrong) in zip(found, read, strict=True):
         missing = column.null_count()
         if policy.missing.quasi_identifiers == "error" and missing and not wrong:
@@ -61,14 +63,6 @@ def read_quasi_identifiers(
         columns[name] = column
         problems += [f"{source}: {each}" for each in wrong]
     return columns, problems
-
-
-def _read(column: pl.Series, kind: str, policy: Policy) -> Read:
-    if kind == "numeric":
-        return read_numbers(column, policy.reading)
-    if kind == "date":
-        return read_dates(column, policy.reading)
-    return read_text(column, policy.reading)
 
 
 def has_repeats(ids: pl.Series) -> bool:

@@ -18,6 +18,7 @@ from serigraph.short_repr import Undisclosed
 from serigraph.tables.digests import cell_hashes, digest_of, record_hashes, sum_of
 from serigraph.tables.domains import coded
 from serigraph.tables.identifiers import read_ids
+from serigraph.tables.look_alikes import category_problems, id_problems
 from serigraph.tables.people import (
     ID,
     contradicting_rows,
@@ -192,7 +193,8 @@ def _read_people(
     }
     ids, wrong = read_ids(id_columns, policy)
     ids = {source: column.rechunk() for source, column in ids.items()}
-    problems += wrong
+    problems += wrong or id_problems(ids, policy)
+    problems += category_problems(quasi_identifiers, policy)
     for source, column in ids.items():
         if has_repeats(column):
             repeated = repeated_people(column, source, policy) if source == _TABLE else []

@@ -12,7 +12,7 @@ import polars as pl
 from serigraph.errors import TableError
 from serigraph.policy import Reading
 from serigraph.tables.addresses import refuse_what_is_no_file
-from serigraph.tables.cells import whole_where_possible
+from serigraph.tables.cell_texts import text_of
 from serigraph.tables.csv_files import read_csv
 from serigraph.tables.databases import read_database
 from serigraph.tables.extras import optional_package
@@ -83,6 +83,10 @@ def _read_statistics(path: Path, found: Format, reading: Reading) -> pl.DataFram
             str(path), encoding=reading.encoding, output_format="dict"
         )
         table = pl.DataFrame(columns, strict=True)
+        kinds = described.readstat_variable_types
+        short = [name for name, kind in kinds.items() if kind == "float"]
+        # A float of 32 bits is 0.1 as it was kept, and not 0.10000000149.
+        table = table.cast({name: pl.Float32 for name in short if table[name].dtype.is_float()})
         if not reading.value_labels:
             return table
         return table.with_columns(
@@ -95,11 +99,8 @@ def _read_statistics(path: Path, found: Format, reading: Reading) -> pl.DataFram
 
 def _labelled(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
     """The label of each code; a code without one stays as it is, as text."""
-    codes = column
-    if column.dtype.is_float():
-        codes = whole_where_possible(column.cast(pl.Float64).fill_nan(None))
     return column.replace_strict(
-        list(labels), list(labels.values()), default=codes.cast(pl.String), return_dtype=pl.String
+        list(labels), list(labels.values()), default=text_of(column)[0], return_dtype=pl.String
     )
 
 

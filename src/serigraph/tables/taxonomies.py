@@ -10,6 +10,7 @@ from typing import Literal
 import polars as pl
 
 from serigraph.errors import TaxonomyError
+from serigraph.policy.sections import in_one_form
 from serigraph.population import Taxonomy
 from serigraph.tables.dialect import detect_encoding
 
@@ -26,7 +27,7 @@ def read_taxonomy(path: Path) -> Taxonomy:
             where=str(path),
             remedy="correct the path in the policy",
         ) from None
-    text = data.decode(detect_encoding(data), errors="replace")
+    text = in_one_form(data.decode(detect_encoding(data), errors="replace"))
     delimiter = ";" if ";" in text or "," not in text else ","
     try:
         rows = [

@@ -11,6 +11,7 @@ import polars as pl
 
 from serigraph.errors import PolicyError
 from serigraph.policy import Policy
+from serigraph.tables.look_alikes import looks
 from serigraph.tables.protection import ProtectedChoice, choose
 from serigraph.tables.rows import counted
 
@@ -44,6 +45,11 @@ class ValueList:
     @property
     def is_any_protected_held(self) -> bool:
         return any(each.people for each in self._all_protected)
+
+    @property
+    def all_held(self) -> Iterator[ListedValue]:
+        """The values of the table, protected or not; one may come more than once."""
+        return (each for each in (*self._all_protected, *self.unprotected) if each.people)
 
     @property
     def unheld(self) -> tuple[ListedValue, ...]:
@@ -122,10 +128,11 @@ class _Suggestions:
 
     @cached_property
     def _by_spelling(self) -> dict[str, str]:
-        return {_spelling(value): value for value in sorted(self._values)}
+        values = sorted(self._values)
+        return dict(zip(looks(values), values, strict=True))
 
     def __call__(self, name: str) -> str:
-        spelling = _spelling(name)
+        spelling = looks([name])[0]
         if spelling in self._by_spelling:
             return self._by_spelling[spelling]
         if not self._left:
@@ -135,10 +142,6 @@ class _Suggestions:
         same_digits = [each for each in self._by_spelling if _digits(each) == _digits(spelling)]
         near = difflib.get_close_matches(spelling, same_digits, 1, _ALIKE)
         return self._by_spelling[near[0]] if near else ""
-
-
-def _spelling(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 def _digits(text: str) -> str:

@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 
 from serigraph.policy import Policy
-from serigraph.tables.cells import read_categories, read_text
+from serigraph.tables.canonical import canonical
+from serigraph.tables.cells import read_categories
 from serigraph.tables.rows import counted, rows_where
 
 
@@ -30,7 +31,7 @@ def read_values(column: pl.Series, policy: Policy) -> tuple[pl.DataFrame, list[s
         else:
             cells = cells.explode("value")
     elif form == "delimited":
-        text, problems = read_text(column, policy.reading)
+        text, problems = canonical(column, "value", policy.reading)
         parts = text.str.split(policy.sensitive.delimiter or "")
         cells = cells.with_columns(value=parts).explode("value")
     text, wrong = read_categories(cells["value"].alias(column.name), policy.reading)

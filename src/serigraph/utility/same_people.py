@@ -18,7 +18,7 @@ from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.layout import Layout
 from serigraph.population import Population
 from serigraph.recoding.labels import region_labels
-from serigraph.recoding.public_csv import DIALECT
+from serigraph.recoding.public_csv import DIALECT, as_meant
 from serigraph.recoding.tables import GROUP
 from serigraph.tables import Prepared, read_table
 from serigraph.utility.published import Groups
@@ -139,7 +139,8 @@ def _equal(one: pl.DataFrame, other: pl.DataFrame) -> bool:
 def _shown(release: ReleaseRecord, folder: Path) -> pl.DataFrame:
     """The table that says where the members are."""
     for files in list(release.tables(folder).values())[:1]:
-        return pl.concat([read_table(file, DIALECT) for file in files])
+        table = pl.concat([read_table(file, DIALECT) for file in files])
+        return as_meant(table) if files[0].suffix == ".csv" else table
     raise LedgerDamaged(
         "a table of the release is missing",
         where=str(folder),

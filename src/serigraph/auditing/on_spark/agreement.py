@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,7 @@ from serigraph.auditing.agreement import (
     MISSING,
     Agreement,
     bucketised_differences,
+    column_of_sets,
     compared_compositions,
     compared_groups,
     generalised_differences,
@@ -23,6 +26,7 @@ from serigraph.engines.spark.paths import quoted, shared
 from serigraph.engines.spark.polars_tasks import each_partition, number_of_tasks
 from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.layout import Layout
+from serigraph.recoding.public_csv import as_meant
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 
 if TYPE_CHECKING:
@@ -60,9 +64,9 @@ def compare_on_spark(
 
 
 def _differences(session: SparkSession, layout: Layout, release: ReleaseRecord) -> list[str]:
-    tables = [
-        _read(session, files) for files in release.tables(layout.published(release.label)).values()
-    ]
+    found = release.tables(layout.published(release.label))
+    sets = column_of_sets(release, list(found))
+    tables = [_read(session, files, sets) for files in found.values()]
     ledger = LedgerFrames(session, layout, [release])
     pieces = number_of_tasks(release.members, ledger.groups())
     match tables:
@@ -74,11 +78,14 @@ def _differences(session: SparkSession, layout: Layout, release: ReleaseRecord) 
             return [MISSING]
 
 
-def _read(session: SparkSession, files: list[Path]) -> DataFrame:
+def _read(session: SparkSession, files: Sequence[Path], sets: str) -> DataFrame:
     paths = [shared(path) for path in files]
     if files[0].suffix == ".parquet":
         return session.read.parquet(*paths)
-    return session.read.csv(paths, header=True, escape='"', multiLine=True)
+    written = session.read.csv(paths, header=True, escape='"', multiLine=True)
+    kinds = {each: "array<string>" if each == sets else "string" for each in written.columns}
+    schema = ", ".join(f"{quoted(each)} {kind}" for each, kind in kinds.items())
+    return each_partition(written, partial(as_meant, sets=sets), schema)
 
 
 def _compositions(

@@ -19,8 +19,9 @@ from serigraph.engines.spark.failures import cluster_errors
 from serigraph.policy import Policy
 from serigraph.population import Domain
 from serigraph.short_repr import Undisclosed
+from serigraph.tables.canonical import canonical
 from serigraph.tables.domains import coded
-from serigraph.tables.identifiers import id_text
+from serigraph.tables.look_alikes import category_problems
 from serigraph.tables.people import missing_columns, read_quasi_identifiers
 from serigraph.tables.preparing import taxonomies_of
 from serigraph.tables.rows import without_rows
@@ -54,9 +55,8 @@ class Understood:
     domains: tuple[Domain, ...]
     lookups: dict[str, tuple[Lookup, ...]]  # of each source, in the order of the domains
     ids_are_plain: bool  # integers as they are
-    sources_of_float_ids: tuple[str, ...]
+    sources_of_fractional_ids: tuple[str, ...]  # floats or decimals
     sources_of_number_ids: tuple[str, ...]
-    floats_are_whole: bool  # in the sensitive column, if it has floats
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def look_at(frames: Mapping[str, DataFrame], policy: Policy) -> Looked:
     columns: dict[str, dict[str, pl.Series]] = {}
     cells: dict[str, dict[str, pl.Series]] = {}
     schemas: dict[str, pl.DataFrame] = {}
-    whole, all_rows = True, 0
+    all_rows = 0
     for source, frame in frames.items():
         with cluster_errors(f"reading {source}"):
             schemas[source] = _schema(frame)
@@ -101,10 +101,9 @@ def look_at(frames: Mapping[str, DataFrame], policy: Policy) -> Looked:
             if name in empty.columns
             and not read_quasi_identifiers(empty.select(name), policy, source)[1]
         ]
-        floats = source == TABLE and _has_floats(empty, policy.sensitive.column)
         with cluster_errors(f"reading {source}"):
-            cells[source], rows, whole_here = _distinct(frame, readable, policy, floats)
-        whole, all_rows = whole and whole_here, all_rows + rows
+            cells[source], rows = _distinct(frame, readable)
+        all_rows += rows
         if rows == 0:
             problems.append(f"{source} is empty: it has no rows")
         columns[source] = {}
@@ -116,9 +115,8 @@ def look_at(frames: Mapping[str, DataFrame], policy: Policy) -> Looked:
             wrong += found
         problems += wrong
         if policy.person.id in empty.columns:
-            problems += [
-                f"{source}: {each}" for each in id_text(empty[policy.person.id], policy)[1]
-            ]
+            _, wrong = canonical(empty[policy.person.id], "id", policy.reading)
+            problems += [f"{source}: {each}" for each in wrong]
     if policy.sensitive.column in schemas[TABLE].columns:
         column = schemas[TABLE][policy.sensitive.column]
         _, wrong = read_values(column, policy)
@@ -129,6 +127,7 @@ def look_at(frames: Mapping[str, DataFrame], policy: Policy) -> Looked:
                 "give dates or text"
             )
         problems += [f"{TABLE}: {each}" for each in wrong]
+    problems += category_problems(columns, policy)
     taxonomies, uncovered = taxonomies_of(policy, columns)
     problems, uncovered = _once(problems), _once(uncovered)
     if problems or uncovered:
@@ -153,9 +152,10 @@ def look_at(frames: Mapping[str, DataFrame], policy: Policy) -> Looked:
             ids_are_plain=policy.person.type != "text"
             and not policy.reading.null_values
             and all(dtype.is_integer() for dtype in ids.values()),
-            sources_of_float_ids=tuple(s for s, dtype in ids.items() if dtype.is_float()),
+            sources_of_fractional_ids=tuple(
+                s for s, dtype in ids.items() if dtype.is_float() or dtype.is_decimal()
+            ),
             sources_of_number_ids=tuple(s for s, dtype in ids.items() if dtype.is_numeric()),
-            floats_are_whole=whole,
         ),
         [],
         [],
@@ -170,35 +170,18 @@ def _schema(frame: DataFrame) -> pl.DataFrame:
     return pl.DataFrame(frame.limit(0).toArrow())
 
 
-def _has_floats(schema: pl.DataFrame, name: str) -> bool:
-    return name in schema.columns and bool(_inner(schema[name].dtype).is_float())
-
-
 def _inner(kind: Any) -> Any:
     return kind.inner if isinstance(kind, pl.List) else kind
 
 
-def _distinct(
-    frame: DataFrame, names: list[str], policy: Policy, floats: bool
-) -> tuple[dict[str, pl.Series], int, bool]:
-    """The distinct cells of each column, the number of rows, and whether the floats of the
-    sensitive column are whole; in one pass."""
+def _distinct(frame: DataFrame, names: list[str]) -> tuple[dict[str, pl.Series], int]:
+    """The distinct cells of each column, and the number of rows; in one pass."""
     from pyspark.sql import functions as f
 
     asked = [f.count(f.lit(1)).alias("rows")]
     for number, name in enumerate(names):
         asked.append(f.collect_set(quoted(name)).alias(f"cells{number}"))
         asked.append(f.count_if(quoted(name).isNull()).alias(f"missing{number}"))
-    if floats:
-        column = quoted(policy.sensitive.column)
-        is_list = policy.sensitive.form == "list"
-
-        def fractional(cell: Column) -> Column:
-            known = cell.isNotNull() & ~f.isnan(cell)
-            return known & ((cell != f.floor(cell)) | (f.abs(cell) >= 2**53))
-
-        odd = f.exists(column, fractional) if is_list else fractional(column)
-        asked.append(f.count_if(odd).alias("odd"))
     found = pl.DataFrame(frame.agg(*asked).toArrow())
     cells = {}
     for number, name in enumerate(names):
@@ -206,4 +189,4 @@ def _distinct(
         if found[f"missing{number}"][0]:
             column_cells = pl.concat([column_cells, column_cells.clear(1)])
         cells[name] = plain(column_cells).unique().alias(name)
-    return cells, int(found["rows"][0]), not floats or found["odd"][0] == 0
+    return cells, int(found["rows"][0])

@@ -23,6 +23,8 @@ from serigraph.policy import Policy
 from serigraph.population import Domain
 from serigraph.short_repr import Undisclosed
 from serigraph.tables import ProtectedChoice
+from serigraph.tables.canonical import unsafe_ids
+from serigraph.tables.look_alikes import WHOLE_NUMBER, described_ids, refuse_ids
 from serigraph.tables.people import column_name
 from serigraph.tables.preparing import classes_named_as_values, notes_on, refusal_of
 from serigraph.tables.protection import Protection, choose, protection_of
@@ -52,6 +54,8 @@ class Everybody(Undisclosed):
     value_list: ValueList  # the policy's values beside those of the table
     people: int
     present: int
+    known_present: int  # of the table, and known to the ledger
+    known_absent: int  # of the registry only, and known to the ledger
     outside_registry: int
     differing_from_registry: int
     notes: tuple[str, ...]
@@ -81,6 +85,8 @@ def everybody(
         raise _refusal(problems, [])
     ids = pl.Series("id", [], dtype=pl.Int64 if ids_are_integers else pl.String)
     check_id_type(ids, releases)
+    if policy.reading.look_alikes == "refuse":
+        refuse_ids(facts["alike_ledger"])
     choice = known_protected or choose(policy, held)
     protection = protection_of(policy, choice, held["value"].sort())
     value_list = list_values(policy, held, choice)
@@ -94,6 +100,8 @@ def everybody(
         value_list=value_list,
         people=facts["people"],
         present=facts["present"],
+        known_present=facts["known_present"],
+        known_absent=facts["known_absent"],
         outside_registry=facts["present"] - facts["both"] if REGISTRY in frames else 0,
         differing_from_registry=facts["differing"],
         notes=notes_on(value_list),
@@ -141,7 +149,8 @@ def _merged(
     for each in parts[1:]:
         rows = rows.unionByName(each, allowMissingColumns=True)
     task = Merge(len(understood.domains))
-    sent = rows.repartition(number_of_tasks(number, rows), "id")
+    together = f.regexp_replace("id", WHOLE_NUMBER, "$1$2") if id_type == "string" else f.col("id")
+    sent = rows.repartition(number_of_tasks(number, rows), together)
     return each_partition(sent, task, task.schema(id_type))
 
 
@@ -167,10 +176,8 @@ def _id_type(
     problems = []
     for short, source in sources.items():
         missing, odd = facts[f"{short}_missing"], facts[f"{short}_odd"]
-        if odd and source in understood.sources_of_float_ids:
-            problems.append(
-                f"{source}: column {name!r} holds numbers with decimals, where ids are expected"
-            )
+        if odd and source in understood.sources_of_fractional_ids:
+            problems.append(f"{source}: {unsafe_ids(name)}")
         if missing:
             problems.append(
                 f"{source}: {counted(missing, 'id')} in column {name!r} "
@@ -217,6 +224,8 @@ def _problems(facts: Mapping[str, int], policy: Policy, sources: list[str]) -> l
                     f"{source}: column {name!r} differs between the rows of "
                     f"{counted(differing, 'person', 'people')}"
                 )
+    if policy.reading.look_alikes == "refuse":
+        problems += described_ids(facts["alike_registry"], TABLE, REGISTRY)
     if policy.sensitive.missing == "error" and facts["empty"]:
         number = facts["empty"]
         problems.append(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from serigraph.engines.spark.pieces import batches_of, past_key
 from serigraph.errors import ImpossibleState
+from serigraph.population import composed
 
 _ROWS = 1_000_000  # that are looked at together
 
@@ -53,7 +54,8 @@ class RecallMembers:
             for path, first, after in zip(self.people, self.first, self.first[1:], strict=False)
             if first < end and low < after
         ).collect()["id"]
-        return ids.gather(number - low).cast(self.id_type, strict=False)
+        asked = ids.gather(number - low).cast(self.id_type, strict=False)
+        return composed(asked) if asked.dtype == pl.String else asked
 
 
 @dataclass(frozen=True)

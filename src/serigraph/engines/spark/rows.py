@@ -11,7 +11,8 @@ import pyarrow as pa
 from serigraph.engines.spark.cells import TABLE, Understood
 from serigraph.engines.spark.pieces import batches_of
 from serigraph.policy import Policy
-from serigraph.tables.identifiers import id_text, whole_ids
+from serigraph.tables.canonical import canonical, is_unsafe_id
+from serigraph.tables.identifiers import whole_ids
 from serigraph.tables.people import column_name
 from serigraph.tables.values import read_values, value_sets
 
@@ -43,32 +44,14 @@ class RowReader:
             ids = given.cast(pl.Int64, strict=False)
             odd = ids.is_null() & given.is_not_null()
         else:
-            ids, _ = id_text(given, self.policy)
-            odd = whole_ids(ids).is_null() & ids.is_not_null()
+            ids, _ = canonical(given, "id", self.policy.reading)
+            odd = (whole_ids(ids).is_null() & ids.is_not_null()) | is_unsafe_id(given)
         columns = [ids.alias("id"), odd.alias("is_odd")]
         for number, lookup in enumerate(self.understood.lookups[self.source]):
             name = self.understood.domains[number].name
             columns.append(lookup.codes_of(rows[name]).alias(column_name(number)))
         sets = pl.Series([None] * rows.height, dtype=pl.List(pl.String))
         if self.source == TABLE:
-            cells = _with_one_look(
-                rows[self.policy.sensitive.column], self.understood.floats_are_whole
-            )
-            values, _ = read_values(cells, self.policy)
+            values, _ = read_values(rows[self.policy.sensitive.column], self.policy)
             sets = value_sets(rows.height, values["row"], values["value"])
         return pl.DataFrame([*columns, sets.cast(pl.List(pl.String)).alias("values")])
-
-
-def _with_one_look(column: pl.Series, floats_are_whole: bool) -> pl.Series:
-    """Floats as text that does not depend on the other rows of the batch."""
-
-    def look(cell: pl.Expr) -> pl.Expr:
-        number = cell.cast(pl.Float64).fill_nan(None)
-        plain = pl.when(number == 0).then(0.0).otherwise(number)  # a negative zero is zero
-        return plain.cast(pl.Int64 if floats_are_whole else pl.String)
-
-    if isinstance(column.dtype, pl.List) and column.dtype.inner.is_float():
-        return column.list.eval(look(pl.element()))
-    if column.dtype.is_float():
-        return column.to_frame().select(look(pl.col(column.name))).to_series()
-    return column

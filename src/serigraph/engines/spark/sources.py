@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -11,7 +12,9 @@ from serigraph.engines.spark.failures import cluster_errors
 from serigraph.errors import TableError
 from serigraph.policy import Reading
 from serigraph.tables import read_table
+from serigraph.tables.canonical import Role, canonical
 from serigraph.tables.dialect import detect_dialect
+from serigraph.tables.preparing import refusal_of
 from serigraph.tables.signatures import BY_SUFFIX
 
 if TYPE_CHECKING:
@@ -26,11 +29,14 @@ def is_spark_frame(source: Any) -> bool:
     return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "sparkSession")
 
 
-def table_frame(session: SparkSession, source: Any, reading: Reading) -> DataFrame:
+def table_frame(
+    session: SparkSession, source: Any, reading: Reading, roles: Mapping[str, Role]
+) -> DataFrame:
     """The rows and columns of ``source``, as they are, on the cluster.
 
     CSV (also compressed) and Parquet files, or folders of them, are read by the executors, from any
-    path that Spark knows. Whatever else ``read_table`` reads is read by the driver, and sent there.
+    path that Spark knows. Whatever else ``read_table`` reads is read by the driver, and sent there;
+    columns that have a role in their canonical form where Spark lacks their type.
     """
     if is_spark_frame(source):
         frame: DataFrame = source
@@ -45,24 +51,46 @@ def table_frame(session: SparkSession, source: Any, reading: Reading) -> DataFra
         if kind == "Parquet" or (kind is None and _is_elsewhere_or_folder(path)):
             with cluster_errors("reading the table"):
                 return session.read.parquet(path)
-    table = _sendable(read_table(source, reading))
+    table = _sendable(read_table(source, reading), reading, roles)
     with cluster_errors("sending the table to the cluster"):
         return session.createDataFrame(table.to_arrow())
 
 
-def _sendable(table: pl.DataFrame) -> pl.DataFrame:
-    return table.cast({name: _known_to_spark(kind) for name, kind in table.schema.items()})
+def _sendable(table: pl.DataFrame, reading: Reading, roles: Mapping[str, Role]) -> pl.DataFrame:
+    """The table with types that Spark has, and in which it changes nothing: it lacks unsigned
+    integers, and brings times to another zone and unit."""
+    columns, problems = [], []
+    for column in table.get_columns():
+        if column.name in roles and _is_time(_inner(column.dtype)):
+            is_list = column.dtype.is_nested()
+            days, wrong = canonical(
+                column.explode() if is_list else column, roles[column.name], reading
+            )
+            problems += wrong
+            column = column.cast(pl.List(pl.Date)) if is_list and not wrong else days
+        columns.append(column.cast(_known_to_spark(column.dtype)))
+    if problems:
+        raise refusal_of(problems, [])
+    return pl.DataFrame(columns)
+
+
+def _inner(kind: Any) -> Any:
+    return kind.inner if isinstance(kind, pl.List | pl.Array) else kind
+
+
+def _is_time(kind: Any) -> bool:
+    return bool(kind.is_temporal() and kind != pl.Date)
 
 
 def _known_to_spark(kind: Any) -> pl.DataType:
-    """The type to send cells as where Spark lacks theirs (unsigned integers), or would change what
-    they say (times, to another zone and unit)."""
     if isinstance(kind, pl.List | pl.Array):
         return pl.List(_known_to_spark(kind.inner))
-    if kind.is_unsigned_integer() and kind != pl.UInt64:
+    if kind.is_unsigned_integer() and kind not in (pl.UInt64, pl.UInt128):
         return pl.Int64()
-    is_time = kind.is_temporal() and kind != pl.Date
-    sent: pl.DataType = pl.String() if is_time or kind == pl.UInt64 else kind
+    if kind == pl.Float16:
+        return pl.Float32()
+    as_text = kind in (pl.UInt64, pl.UInt128, pl.Int128, pl.Categorical, pl.Enum) or _is_time(kind)
+    sent: pl.DataType = pl.String() if as_text and kind != pl.Duration else kind
     return sent
 
 

@@ -1,0 +1,197 @@
+"""Texts that may be one thing written in two ways, above all numbers with other zeros.
+
+"7" and "007", or "5" and "5.00", may be two codes, or one number in two formats. Text cannot say
+which, so that nothing is changed here: a release is refused where it would matter, until the policy
+says that such texts are distinct.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from serigraph.errors import TableError
+from serigraph.policy import Policy
+from serigraph.tables.cells import different
+from serigraph.tables.rows import counted
+
+if TYPE_CHECKING:
+    from serigraph.tables.protection import ProtectedChoice
+    from serigraph.tables.value_list import ValueList
+
+# A whole number, of which the groups are what it comes to: the sign and the digits.
+WHOLE_NUMBER = r"^\+?(-?)0*([0-9]+?)(?:\.0+)?$"
+_NUMBER = r"^[+-]?[0-9]+(?:[.,][0-9]+)?$"
+_TRUTH = {"true": "1", "false": "0"}
+REMEDY = (
+    "write them in one way, or set look_alikes = "
+    '"distinct" in the section [reading] of the policy if they are different'
+)
+
+
+def whole_numbers(ids: pl.Series) -> pl.Series:
+    """Ids as they would be without zeros that do not count; others as they are.
+
+    >>> whole_numbers(pl.Series(["007", "7.0", "+70", "000", "A01", "1.10"])).to_list()
+    ['7', '7', '70', '0', 'A01', '1.10']
+    """
+    return ids.str.replace(WHOLE_NUMBER, "${1}${2}")
+
+
+def numbers(texts: pl.Series) -> pl.Series:
+    """The number that each text writes, in one way; null where it writes none.
+
+    >>> numbers(pl.Series(["5", "5.00", "05", "5,0", "-0.50", "True", "5 mg"])).to_list()
+    ['5', '5', '5', '5', '-0.5', '1', None]
+    """
+    plain = texts.str.to_lowercase().replace(_TRUTH)
+    is_number = plain.str.contains(_NUMBER)
+    digits = (
+        plain.str.replace(",", ".", literal=True)
+        .str.replace(r"(\.[0-9]*?)0+$", "${1}")
+        .str.strip_suffix(".")
+        .str.replace(r"^\+?(-?)0*([0-9])", "${1}${2}")
+    )
+    return digits.set(~is_number.fill_null(False), None)
+
+
+def written_otherwise(
+    here: pl.Series, there: pl.Series, key: Callable[[pl.Series], pl.Series]
+) -> int:
+    """How many texts are only here though another text, which is only there, has the same key."""
+    only_here = different(here.filter(~here.is_in(there.implode())))
+    only_there = different(there.filter(~there.is_in(here.implode())))
+    return int(key(only_here).is_in(key(only_there).drop_nulls().implode()).sum())
+
+
+def id_problems(ids: dict[str, pl.Series], policy: Policy) -> list[str]:
+    """That the table and the registry (the sources by name) write ids in two ways."""
+    if policy.reading.look_alikes == "distinct" or len(ids) < 2:
+        return []
+    (first, here), (second, there) = ids.items()
+    if here.dtype != pl.String or there.dtype != pl.String:
+        return []
+    return described_ids(ids_written_otherwise(here, there), first, second)
+
+
+def described_ids(alike: int, here: str, there: str) -> list[str]:
+    """The problem that so many ids are written in two ways, if there are any."""
+    if not alike:
+        return []
+    are = "is a number" if alike == 1 else "are numbers"
+    return [
+        f"{counted(alike, 'id')} of {here} {are} that {there} writes with other zeros: " + REMEDY
+    ]
+
+
+def check_ids(ids: pl.Series, known: Callable[[], pl.Series], policy: Policy) -> None:
+    """Refuse ids that the ledger writes in another way; ``ids`` are those that it does not know."""
+    if policy.reading.look_alikes == "distinct" or ids.dtype != pl.String:
+        return
+    if ids.str.contains(WHOLE_NUMBER).any():
+        refuse_ids(ids_written_otherwise(ids, known()))
+
+
+def refuse_ids(alike: int) -> None:
+    """Refuse so many ids that the ledger writes in another way, if there are any."""
+    if problems := described_ids(alike, "the table or registry", "the ledger"):
+        raise TableError(
+            "people of earlier releases would become new people",
+            where="id column",
+            remedy="write the ids as in earlier releases",
+            problems=problems,
+        )
+
+
+def ids_written_otherwise(here: pl.Series, there: pl.Series) -> int:
+    """How many ids are numbers that are only here, and only there written with other zeros."""
+
+    def is_number(ids: pl.Series) -> pl.Series:
+        return ids.filter(ids.str.contains(WHOLE_NUMBER).fill_null(False))
+
+    return written_otherwise(is_number(here), is_number(there), whole_numbers)
+
+
+def category_problems(
+    quasi_identifiers: dict[str, dict[str, pl.Series]], policy: Policy
+) -> list[str]:
+    """That the table and the registry write the categories of a column in two ways."""
+    if policy.reading.look_alikes == "distinct" or len(quasi_identifiers) < 2:
+        return []
+    problems = []
+    (first, here), (second, there) = quasi_identifiers.items()
+    for name in here.keys() & there.keys():
+        if here[name].dtype != pl.String or there[name].dtype != pl.String:
+            continue
+        alike = written_otherwise(different(here[name]), different(there[name]), numbers)
+        if alike:
+            are = "is a number" if alike == 1 else "are numbers"
+            problems.append(
+                f"{first}: {counted(alike, 'value')} of column {name!r} {are} that {second} "
+                f"writes otherwise: {REMEDY}"
+            )
+    return sorted(problems)
+
+
+def check_values(
+    values: ValueList,
+    choice: ProtectedChoice,
+    policy: Policy,
+    shown_before: Callable[[], Collection[str]],
+) -> None:
+    """Refuse a table in which a value is written nearly as a protected one and so is not protected,
+    or is a number that earlier releases wrote otherwise and so would have a second budget.
+
+    Only names that the policy spells out are named. ``shown_before`` gives the protected values of
+    earlier releases.
+    """
+    if policy.reading.look_alikes == "distinct":
+        return
+    problems = _unprotected(values, choice, policy)
+    held = pl.Series([each.name for each in values.protected if each.people], dtype=pl.String)
+    if numbers(held).null_count() < len(held):
+        before = pl.Series(sorted(shown_before()), dtype=pl.String)
+        alike = written_otherwise(held, before, numbers)
+        if alike:
+            are = "is a number" if alike == 1 else "are numbers"
+            problems.append(
+                f"{counted(alike, 'value')} {are} that earlier releases wrote otherwise, and would "
+                "be protected as new"
+            )
+    if problems:
+        raise TableError(
+            "protected values are written in more than one way",
+            where=f"column {policy.sensitive.column!r}",
+            remedy=REMEDY,
+            problems=problems,
+        )
+
+
+def _unprotected(values: ValueList, choice: ProtectedChoice, policy: Policy) -> list[str]:
+    """Unprotected values of the table that look like protected ones, but for those that are named
+    as unprotected."""
+    named = {*choice.values, *policy.protected.thresholds}
+    members = [each for listed in values.classes.values() for each in listed]
+    protected = [each.name for each in (*members, *values.protected)]
+    by_look = dict(zip(looks(protected), protected, strict=True))
+    others = [each.name for each in values.unprotected if each.people and each.name not in named]
+    found = Counter(by_look[look] for look in looks(others) if look in by_look)
+    return [
+        f"{like!r} is protected, and {counted(number, 'value')} that "
+        f"{'differs' if number == 1 else 'differ'} from it in zeros, capitals, blanks or forms of "
+        f"letters {'is' if number == 1 else 'are'} not"
+        for like, number in sorted(found.items())
+    ]
+
+
+def looks(names: list[str]) -> list[str]:
+    """What each name comes to if zeros, capitals, blanks and forms of letters do not count."""
+    as_numbers = numbers(pl.Series(names, dtype=pl.String)).to_list()
+    return [
+        number or " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+        for name, number in zip(names, as_numbers, strict=True)
+    ]
