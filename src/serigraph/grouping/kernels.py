@@ -281,29 +281,39 @@ def find_needs(f, s, people, a, b, touched, n):
     return is_met
 
 
+@inner
+def start_anew(f, s):
+    """Let ``s`` know of no past, as ``meet_values`` expects it."""
+    for value in range(len(f.base)):
+        s.survival[value] = 1.0
+        s.links[value] = 0
+
+
+@inner
+def meet_values(f, s, row):
+    """Write the values that a row of the past has met, the links to each and what they left of its
+    survival; returns how many values they are."""
+    met = 0
+    for j in range(f.past.shape[1]):
+        at = f.past[row, j]
+        for e in range(at + 1, at + 1 + f.past_lists[at] if at >= 0 else at + 1):
+            exposure = f.past_lists[e]
+            value = f.exposure_value[exposure]
+            s.touched[met] = value
+            met += s.links[value] == 0
+            s.links[value] += 1
+            s.survival[value] = max(s.survival[value] * f.exposure_survival[exposure], SMALLEST)
+    return met
+
+
 @kernel
 def largest_targets(f, s, people, a, b):
     """The largest target of each value that the past of one of these people asks for, whether or
     not anybody here holds it; 0 where nobody has met it."""
     need = np.zeros(len(f.base))
-    for value in range(len(f.base)):
-        s.survival[value] = 1.0
-        s.links[value] = 0
-    spans = spans_of(f)
-    for i in range(a, b):
-        k = (i - a) % TOGETHER
-        if k == 0:
-            find_past(f, people, i, min(i + TOGETHER, b), spans)
-        met = 0
-        for j in range(spans[k, 2, f.past.shape[1]]):
-            for e in range(spans[k, 0, j], spans[k, 1, j]):
-                exposure = f.past_lists[e]
-                value = f.exposure_value[exposure]
-                s.touched[met] = value
-                met += s.links[value] == 0
-                s.links[value] += 1
-                s.survival[value] = max(s.survival[value] * f.exposure_survival[exposure], SMALLEST)
-        for t in range(met):
+    start_anew(f, s)
+    for i in range(a, b if f.past.shape[1] > 0 else a):
+        for t in range(meet_values(f, s, f.past_row[people[i]])):
             value = s.touched[t]
             target = next_target(f.rules, f.rule[value], s.links[value], s.survival[value])
             need[value] = max(need[value], target)
@@ -321,21 +331,9 @@ def find_neediest(f, s, begin, end, neediest):
     """
     rules, most = f.rules.shape[0], f.past.shape[1]
     least = np.ones((rules, most + 1))
-    for value in range(len(f.base)):
-        s.survival[value] = 1.0
-        s.links[value] = 0
+    start_anew(f, s)
     for row in range(begin, end):
-        met = 0
-        for j in range(most):
-            at = f.past[row, j]
-            for e in range(at + 1, at + 1 + f.past_lists[at] if at >= 0 else at + 1):
-                exposure = f.past_lists[e]
-                value = f.exposure_value[exposure]
-                s.touched[met] = value
-                met += s.links[value] == 0
-                s.links[value] += 1
-                s.survival[value] = max(s.survival[value] * f.exposure_survival[exposure], SMALLEST)
-        for t in range(met):
+        for t in range(meet_values(f, s, row)):
             value = s.touched[t]
             rule, links = f.rule[value], s.links[value]
             least[rule, links] = min(least[rule, links], s.survival[value])
