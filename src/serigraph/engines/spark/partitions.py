@@ -130,8 +130,11 @@ class Census:
 def partitions(
     tree: Tree, census: Census, base: NDArray[np.float64], minimum_size: int
 ) -> tuple[int, ...]:
-    """The nodes that can stand by themselves as far as counts go, from left to right."""
+    """The nodes that can stand by themselves as far as counts go, from left to right: with their own
+    holders, and with a few of any value, wherever these are."""
     rows = len(tree.nodes)
+    of_all = census.of_values(len(base))
+    least = np.ceil(base[of_all > 0].max(initial=0.0)) * min(of_all.max(initial=0), kernels.FEW)
     # A value that fits in both halves fits in the whole: only those that fail somewhere count.
     crowded = census.holders * base[census.value] > census.weight[census.leaf]
     watched = np.unique(census.value[crowded])
@@ -150,7 +153,7 @@ def partitions(
             if is_settled[node + 1] and is_settled[right]:
                 is_settled[node] = True
                 continue
-        fits = people[node] >= max(minimum_size, 1) and bool(
+        fits = people[node] >= max(minimum_size, 1, least) and bool(
             (holders[node] * base[watched] <= people[node]).all()
         )
         if fits or node == 0:
