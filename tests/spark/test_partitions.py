@@ -87,20 +87,11 @@ def test_partitions_are_leaves_where_values_fit_and_merged_where_they_do_not(tre
 
 def test_borders_do_not_depend_on_where_a_few_holders_are(tree: Tree) -> None:
     """A target of 90 asks for more people than a leaf has, wherever the one holder is."""
-    people = np.zeros(len(tree.nodes), dtype=np.int64)
-    leaves = np.flatnonzero(tree.is_leaf)
-    people[leaves] = 60
-    drawn = {
-        partitions(
-            tree,
-            Census(people, people, np.array([leaf]), np.zeros(1, dtype=int), np.ones(1, dtype=int)),
-            np.array([90.0]),
-            1,
-        )
-        for leaf in leaves.tolist()
-    }
+    leaves = np.flatnonzero(tree.is_leaf).tolist()
+    base = np.array([90.0])
+    drawn = {partitions(tree, census(tree, {leaf: 1}, size=60), base, 1) for leaf in leaves}
     assert len(drawn) == 1
-    assert all(people[tree.leaves_below(node)].sum() >= 90 for node in drawn.pop())
+    assert all(60 * len(tree.leaves_below(node)) >= 90 for node in drawn.pop())
 
 
 def test_who_fails_takes_the_neighbour_along_unless_that_is_too_much(tree: Tree) -> None:

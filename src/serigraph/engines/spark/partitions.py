@@ -130,8 +130,8 @@ class Census:
 def partitions(
     tree: Tree, census: Census, base: NDArray[np.float64], minimum_size: int
 ) -> tuple[int, ...]:
-    """The nodes that can stand by themselves as far as counts go, from left to right: with their own
-    holders, and with a few of any value, wherever these are."""
+    """The nodes that can stand by themselves as far as counts go, from left to right: with their
+    own holders, and with a few of any value, wherever these are."""
     rows = len(tree.nodes)
     of_all = census.of_values(len(base))
     least = np.ceil(base[of_all > 0].max(initial=0.0)) * min(of_all.max(initial=0), kernels.FEW)
