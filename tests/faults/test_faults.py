@@ -71,6 +71,21 @@ def test_every_kind_of_fault_is_met(
     assert set(codes) == {*ERRORS, "SIGKILL"}
 
 
+def test_a_disk_that_fails_at_the_end_of_the_commit_does_not_look_like_no_release(
+    scenarios: dict[str, Scenario], commands: Commands, tmp_path: Path
+) -> None:
+    """SQLite says that the commit failed, and yet the release is there."""
+    publishing = scenarios[PUBLISHING]
+    _, operations = publishing.record(commands, tmp_path)
+    said = ""
+    for at in range(operations * 66 // 100, operations * 72 // 100):
+        verdict = publishing.after_fault(commands, Fault.INPUT_OUTPUT, at, tmp_path / "case")
+        shutil.rmtree(tmp_path / "case")
+        assert verdict is None or verdict.outcome == RECOVERED, (at, verdict)
+        said += verdict.reason if verdict else ""
+    assert "failed at the end of the commit" in said
+
+
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_nothing_that_changes_files_goes_unnoticed(
     scenarios: dict[str, Scenario], commands: Commands, tmp_path: Path, name: str

@@ -11,12 +11,19 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from serigraph.errors import ImpossibleState, LedgerDamaged, SeriesBusy, SeriesError, StorageError
+from serigraph.errors import (
+    ImpossibleState,
+    LedgerDamaged,
+    SeriesBusy,
+    SeriesError,
+    SerigraphError,
+    StorageError,
+)
 from serigraph.ledger.layout import CATALOG
 from serigraph.ledger.release import ReleaseRecord, chain_link, chain_start
 from serigraph.ledger.storage import FileDigest, new_file
@@ -123,6 +130,13 @@ class Catalog:
 
     def commit(self) -> None:
         self._run("COMMIT")
+
+    def has_kept(self, record: ReleaseRecord) -> bool:
+        """Whether a release is there though its commit failed: the last thing that SQLite does, to
+        make the end of its journal safe, can fail when the release is in."""
+        with suppress(SerigraphError):
+            self._run("ROLLBACK")
+        return record.chain in {each.chain for each in self.releases()}
 
     def releases(self) -> tuple[ReleaseRecord, ...]:
         """All releases, after their numbers and their chain were checked."""

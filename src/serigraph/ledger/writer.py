@@ -18,6 +18,7 @@ from serigraph.errors import (
     NotInPlace,
     SeriesDiverged,
     SerigraphError,
+    StorageError,
 )
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.layout import Layout
@@ -256,7 +257,18 @@ class Writer:
             ),
             self.releases,
         )
-        self._catalog.commit()
+        try:
+            self._catalog.commit()
+        except StorageError as error:
+            if not self._catalog.has_kept(record):
+                raise
+            self._is_done = True
+            raise NotInPlace(
+                "the disk failed at the end of the commit: the release is committed, but its files "
+                "are not in their place yet",
+                where=f"releases/{record.label}",
+                remedy="see to the disk, and run any command on the series",
+            ) from error
         self._is_done = True
         return self._publish(record)
 
