@@ -15,10 +15,12 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it looks into /
 SUPERVISED = """
 import os, signal, sys, time
 from serigraph.cli import limited_memory
+from serigraph.cli.streams import standard_streams
 limited_memory._PATIENCE, limited_memory._LOOK = 1.0, 0.1
-def run():
+def run(telling):
     print(os.getpid(), flush=True)
-    {work}
+    with standard_streams(telling):
+        {work}
     return 3
 def complain(error):
     print(type(error).__name__, flush=True)
@@ -53,6 +55,14 @@ def test_every_end_is_told(work: str, code: int, said: str) -> None:
     out, _ = process.communicate()
     assert process.returncode == code
     assert out.split()[1:] == said.split()
+
+
+def test_a_reader_may_take_its_time() -> None:
+    process = start("print('x' * 10**6, flush=True)")
+    time.sleep(3)  # three times as long as a command may do nothing
+    out, _ = process.communicate()
+    assert process.returncode == 3
+    assert len(out.split()[1]) == 10**6
 
 
 def test_a_signal_is_passed_on() -> None:

@@ -33,7 +33,7 @@ from serigraph.cli import (
 )
 from serigraph.cli.limited_memory import is_memory_limited, supervised
 from serigraph.cli.output import complain
-from serigraph.cli.streams import standard_streams
+from serigraph.cli.streams import Telling, standard_streams
 from serigraph.cli.unforeseen import SHOW_ALL, as_known
 from serigraph.errors import NotTold, SerigraphError
 
@@ -90,16 +90,16 @@ def main() -> None:
     """Run the command line and leave with the documented exit code."""
     if is_memory_limited():
         code = supervised(
-            lambda: _telling(_run), lambda error: _telling(lambda: _complained(error))
+            lambda telling: _told(_run, telling), lambda error: _told(lambda: _complained(error))
         )
     else:
-        code = _telling(_run)
+        code = _told(_run)
     sys.exit(code)
 
 
-def _telling(run: Callable[[], int]) -> int:
+def _told(run: Callable[[], int], telling: Telling | None = None) -> int:
     """The exit code of what is run, or that what it said could not be told."""
-    with standard_streams() as out:
+    with standard_streams(telling) as out:
         code = run()
         out.flush()
         return _complained(_NOT_TOLD) if out.has_failed and code == 0 else code

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from serigraph.cli.streams import Telling
 from serigraph.cli.unforeseen import SHOW_ALL
 from serigraph.errors import MemoryExhausted
 
@@ -34,9 +35,10 @@ def is_memory_limited() -> bool:
     return any(resource.getrlimit(kind)[0] != resource.RLIM_INFINITY for kind in kinds)
 
 
-def supervised(run: Callable[[], int], complain: Callable[[MemoryExhausted], int]) -> int:
+def supervised(run: Callable[[Telling], int], complain: Callable[[MemoryExhausted], int]) -> int:
     """Run in a process of its own and return its exit code; where it ends without one, say that
     there was not enough memory."""
+    telling = Telling()
     reading, writing = os.pipe()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD})
     parent, child = os.getpid(), os.fork()
@@ -46,11 +48,11 @@ def supervised(run: Callable[[], int], complain: Callable[[MemoryExhausted], int
         if not os.environ.get(SHOW_ALL):
             _say_nothing_but_in_python()
         _end_when_a_thread_is_lost()
-        code = run()
+        code = run(telling)
         os.write(writing, bytes([code]))
         return code
     os.close(writing)
-    status = _outlived(child)
+    status = _outlived(child, telling)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     said = os.read(reading, 1)
     os.close(reading)
@@ -68,9 +70,10 @@ def supervised(run: Callable[[], int], complain: Callable[[MemoryExhausted], int
     )
 
 
-def _outlived(child: int) -> int:
+def _outlived(child: int, telling: Telling) -> int:
     """How the child ended; signals to this process are for the child. A child of which every thread
-    waits for another is ended: a thread of Polars that gets no memory leaves the others waiting."""
+    waits for another is ended: a thread of Polars that gets no memory leaves the others waiting.
+    One that waits for whoever reads what it says is not."""
     worked, since = 0.0, time.monotonic()
     while True:
         info = signal.sigtimedwait({*_PASSED_ON, signal.SIGCHLD}, _LOOK)
@@ -81,7 +84,7 @@ def _outlived(child: int) -> int:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return status
-        now = _worked(child)
+        now = None if telling.is_under_way else _worked(child)
         if now is None or now > worked + _NO_WORK:
             worked, since = now or 0.0, time.monotonic()
         elif time.monotonic() > since + _PATIENCE:
