@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -312,4 +312,5 @@ def writer_of(layout: Layout, wait: float, compare: Comparing | None) -> Iterato
                 make_folder(writer.staging)
             yield writer
     finally:
-        recover_quietly(layout)
+        with suppress(Exception):  # what counts is how the block ended; a release may be out
+            recover_quietly(layout)
