@@ -115,12 +115,19 @@ def _run() -> int:
     try:
         app()
     except SystemExit as end:
-        if end.code == _INTERRUPTED:
-            # Typer ends so without a word. The release may be out: that hangs on a single commit.
-            print("Interrupted: 'serigraph status' says which releases are out.", file=sys.stderr)
+        if end.code == _INTERRUPTED:  # Typer ends so without a word
+            return _interrupted()
         return end.code if isinstance(end.code, int) else int(bool(end.code))
+    except KeyboardInterrupt:  # before or after Typer looks out for it
+        return _interrupted()
     except BaseException as error:  # a library's panic is no Exception
         if os.environ.get(SHOW_ALL) and not isinstance(error, SerigraphError):
             raise
         return _complained(as_known(error, is_memory_limited()))
     return 0
+
+
+def _interrupted() -> int:
+    """Say so: the release may be out, since that hangs on a single commit."""
+    print("Interrupted: 'serigraph status' says which releases are out.", file=sys.stderr)
+    return _INTERRUPTED
