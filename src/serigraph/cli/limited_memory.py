@@ -24,6 +24,7 @@ from serigraph.errors import MemoryExhausted
 _PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 _FROM_KERNEL = 0x80  # si_code of what the terminal sends, to the child as well
 _PR_SET_PDEATHSIG = 1
+_SHOWN = 1  # how Python ends after a traceback
 _LOOK = 2.0  # seconds until the child is looked at again
 _PATIENCE = 30.0  # seconds in which it must have worked for longer than
 _NO_WORK = 0.05  # seconds; whoever waits for another publisher works twice as long
@@ -35,22 +36,28 @@ def is_memory_limited() -> bool:
     return any(resource.getrlimit(kind)[0] != resource.RLIM_INFINITY for kind in kinds)
 
 
-def supervised(run: Callable[[Telling], int], complain: Callable[[MemoryExhausted], int]) -> int:
+def supervised(
+    run: Callable[[Telling | None], int], complain: Callable[[MemoryExhausted], int]
+) -> int:
     """Run in a process of its own and return its exit code; where it ends without one, say that
-    there was not enough memory."""
-    telling = Telling()
-    reading, writing = os.pipe()
+    there was not enough memory. Where there can be no other process, run in this one."""
+    if not hasattr(signal, "sigtimedwait"):  # macOS
+        return run(None)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD})
-    parent, child = os.getpid(), os.fork()
+    try:
+        telling = Telling()
+        reading, writing = os.pipe()
+        parent, child = os.getpid(), os.fork()
+    except OSError:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return run(None)
     if child == 0:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         _end_with(parent)
         if not os.environ.get(SHOW_ALL):
             _say_nothing_but_in_python()
         _end_when_a_thread_is_lost()
-        code = run(telling)
-        os.write(writing, bytes([code]))
-        return code
+        return _reported(lambda: run(telling), writing)
     os.close(writing)
     status = _outlived(child, telling)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -68,6 +75,20 @@ def supervised(run: Callable[[Telling], int], complain: Callable[[MemoryExhauste
             "are out",
         )
     )
+
+
+def _reported(run: Callable[[], int], writing: int) -> int:
+    """The exit code, which is written to a pipe too; also that of Python where an error is shown.
+    Of missing memory and of an interrupt the other process knows what to say."""
+    try:
+        code = run()
+    except (MemoryError, KeyboardInterrupt):
+        raise
+    except BaseException:
+        os.write(writing, bytes([_SHOWN]))
+        raise
+    os.write(writing, bytes([code]))
+    return code
 
 
 def _outlived(child: int, telling: Telling) -> int:
