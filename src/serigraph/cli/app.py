@@ -3,7 +3,8 @@
 Exit codes: 0 done; 2 wrong use of the command line; 3 the table, the registry or the policy is
 refused; 4 the promise could not be kept, nothing was published; 5 published already; 6 the series
 is missing, busy or damaged; 7 the disk is full or cannot be written; 8 Spark cannot do the work;
-9 done, but the result could not be told; 10 not enough memory; 70 a bug; 130 interrupted.
+9 done, but the result could not be told; 10 not enough memory; 70 a bug; 130 interrupted; 143 ended
+by SIGTERM.
 """
 
 from __future__ import annotations
