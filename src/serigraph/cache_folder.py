@@ -16,6 +16,7 @@ from pathlib import Path
 from serigraph._version import __version__
 
 _SYSTEM = 0  # whoever is root may do anything in any case
+_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 @cache
@@ -41,15 +42,13 @@ def is_temporary(folder: Path) -> bool:
 
 def kept_private(folder: Path) -> Path | None:
     """The folder, made if need be, without symbolic links in its path; None if it cannot be
-    written, if it is another user's, or if others could put something into its place."""
+    written, if it is another user's, or if others could put something into it or its place. A
+    folder that is there keeps its mode."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         resolved = folder.resolve(strict=True)
-        if resolved.stat().st_uid != os.geteuid() or not all(
-            _is_safe(each) for each in (resolved, *resolved.parents)
-        ):
+        if not (_is_own(resolved) and all(map(_is_safe, resolved.parents))):
             return None
-        resolved.chmod(0o700)
         with tempfile.TemporaryFile(dir=resolved):
             return resolved
     except (OSError, RuntimeError, ValueError):  # RuntimeError: links in a circle
@@ -66,12 +65,19 @@ def _wanted() -> Path | None:
     return base / "serigraph" / __version__ if base.is_absolute() else None
 
 
-def _is_safe(folder: Path) -> bool:
-    """Whether others can neither write the folder nor replace what this user has in it."""
+def _is_own(folder: Path) -> bool:
+    """Whether the folder is this user's, and nobody else can put a file into it."""
     found = folder.lstat()
-    can_others_write = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return found.st_uid == os.geteuid() and not found.st_mode & _BY_OTHERS
+
+
+def _is_safe(folder: Path) -> bool:
+    """Whether nobody else can replace what this user has in the folder, as in a sticky one."""
+    found = folder.lstat()
     is_sticky = found.st_mode & stat.S_ISVTX
-    return found.st_uid in (_SYSTEM, os.geteuid()) and bool(is_sticky or not can_others_write)
+    return found.st_uid in (_SYSTEM, os.geteuid()) and bool(
+        is_sticky or not found.st_mode & _BY_OTHERS
+    )
 
 
 def _remove(folder: Path, owner: int) -> None:

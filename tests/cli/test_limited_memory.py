@@ -15,10 +15,12 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it looks into /
 SUPERVISED = """
 import os, signal, sys, time
 from serigraph.cli import limited_memory
+from serigraph.cli.streams import standard_streams
 limited_memory._PATIENCE, limited_memory._LOOK = 1.0, 0.1
-def run():
+def run(telling):
     print(os.getpid(), flush=True)
-    {work}
+    with standard_streams(telling):
+        {work}
     return 3
 def complain(error):
     print(type(error).__name__, flush=True)
@@ -40,6 +42,8 @@ def start(work: str) -> subprocess.Popen[str]:
         ("os.abort()", 10, "MemoryExhausted"),
         ("os._exit(1)", 10, "MemoryExhausted"),
         ("time.sleep(600)", 10, "MemoryExhausted"),
+        ("raise MemoryError", 10, "MemoryExhausted"),
+        ("raise ValueError", 1, ""),
         ("[sum(range(10**6)) for _ in range(150)]", 3, ""),
         (
             "import threading; threading.Thread(target=lambda: 1 / 0).start(); time.sleep(600)",
@@ -53,6 +57,28 @@ def test_every_end_is_told(work: str, code: int, said: str) -> None:
     out, _ = process.communicate()
     assert process.returncode == code
     assert out.split()[1:] == said.split()
+
+
+def test_a_reader_may_take_its_time() -> None:
+    process = start("print('x' * 10**6, flush=True)")
+    time.sleep(3)  # three times as long as a command may do nothing
+    out, _ = process.communicate()
+    assert process.returncode == 3
+    assert len(out.split()[1]) == 10**6
+
+
+def test_a_command_that_gets_no_second_process_runs_in_the_first() -> None:
+    no_more_files = (
+        "import os, resource\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir('/proc/self/fd')) - 1,) * 2)\n"
+        "sys.exit("
+    )
+    work = "print(os.getpid(), *signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    program = SUPERVISED.format(work=work).replace("sys.exit(", no_more_files)
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    out, _ = process.communicate()
+    assert process.returncode == 3
+    assert out.split() == [str(process.pid)] * 2, "and no signal stays blocked"
 
 
 def test_a_signal_is_passed_on() -> None:

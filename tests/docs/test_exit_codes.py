@@ -64,3 +64,14 @@ def test_an_interrupt_and_a_bug_say_so(
     monkeypatch.setattr(Series, "open", end)
     assert exit_code(monkeypatch, "status", "clinic") == code
     assert said in capsys.readouterr().err
+
+
+def test_an_interrupt_that_typer_does_not_see_says_so_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def end() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("serigraph.cli.app.app", end)
+    assert exit_code(monkeypatch, "status", "clinic") == 130
+    assert capsys.readouterr().err.startswith("Interrupted: ")

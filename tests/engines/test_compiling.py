@@ -152,3 +152,13 @@ def test_what_the_processes_share_is_compiled_by_one_of_them(tmp_path: Path) -> 
     another = tmp_path / "another" / "serigraph"
     shutil.copytree(PACKAGE, another, ignore=shutil.ignore_patterns("__pycache__"))
     assert run("-c", ask, package=another).split() == ["False"], "Numba would compile anew"
+
+
+@pytest.mark.parametrize("content", ["5", "null", "[1]", "{", ""])
+def test_a_damaged_note_of_what_is_compiled_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    for part in ("first", "last"):
+        compiling._marker(part).write_text(content)
+    assert not compiling._is_compiled()

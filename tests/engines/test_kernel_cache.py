@@ -125,14 +125,23 @@ def test_the_folder_is_private(tmp_path: Path) -> None:
     _, folder = one_kernel(XDG_CACHE_HOME=home, NUMBA_CACHE_DIR=None)
     assert folder.parent == home / "serigraph" / __version__
     assert mode_of(folder.parent) == 0o700
-    folder.parent.chmod(0o755)  # as version 0.1.0 left it: nobody else could write there
-    found, _ = one_kernel(XDG_CACHE_HOME=home, NUMBA_CACHE_DIR=None)
-    assert found == FOUND
-    assert mode_of(folder.parent) == 0o700
+
+
+@pytest.mark.parametrize("variable", ["XDG_CACHE_HOME", "NUMBA_CACHE_DIR"])
+def test_a_folder_that_was_there_keeps_its_mode(tmp_path: Path, variable: str) -> None:
+    given: dict[str, str | Path | None] = {"NUMBA_CACHE_DIR": None, variable: tmp_path / "base"}
+    _, folder = one_kernel(**given)
+    folder.parent.chmod(0o755)  # others can read it, but not write there
+    assert one_kernel(**given) == (FOUND, folder)
+    assert mode_of(folder.parent) == 0o755
 
 
 def others_may_write(folder: Path) -> None:
     folder.chmod(0o777)
+
+
+def others_may_write_their_own(folder: Path) -> None:
+    folder.chmod(0o1777)  # as /tmp has it
 
 
 def group_may_write_above(folder: Path) -> None:
@@ -161,6 +170,7 @@ def is_a_circle(folder: Path) -> None:
     "spoil",
     [
         others_may_write,
+        others_may_write_their_own,
         group_may_write_above,
         is_anothers,
         is_anothers_above,
@@ -178,6 +188,7 @@ def test_a_folder_that_others_can_write_is_not_used(
     wanted = base / "serigraph" / __version__
     wanted.mkdir(parents=True)
     spoil(wanted)
+    before = wanted.lstat().st_mode
     given: dict[str, str | Path | None] = {"NUMBA_CACHE_DIR": None, variable: wanted}
     if variable == "XDG_CACHE_HOME":
         given[variable] = base
@@ -187,6 +198,7 @@ def test_a_folder_that_others_can_write_is_not_used(
     assert found == COMPILED
     assert folder.is_relative_to(temporary)
     assert not any(temporary.iterdir()), "it goes with the process"
+    assert wanted.lstat().st_mode == before
 
 
 def test_the_temporary_folder_of_one_process_is_private_and_said_to_be_temporary(

@@ -10,7 +10,7 @@ import pytest
 from ledger import children
 from ledger.builders import FIRST, SECOND, draft_of, new_series, proof_of, publish
 from serigraph.errors import AlreadyPublished, SeriesBusy
-from serigraph.ledger import Series
+from serigraph.ledger import Series, recovery
 
 
 def test_a_second_writer_is_refused_and_readers_are_not(tmp_path: Path) -> None:
@@ -108,3 +108,17 @@ def test_the_next_writer_may_finish_the_move(
     monkeypatch.setattr(writer_module, "settle", meanwhile)
     assert publish(series, "b", SECOND).is_published
     series.check()
+
+
+def test_tidying_up_after_a_commit_cannot_make_it_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_layout: object) -> None:
+        raise MemoryError
+
+    series = new_series(tmp_path)
+    with series.writing() as writer:
+        writer.commit(proof_of(FIRST), draft_of("a"))
+        monkeypatch.setattr(recovery, "recover", fail)  # at a moment that nothing outside hits
+    monkeypatch.undo()
+    assert [release.label for release in Series.open(series.path).releases()] == ["a"]

@@ -61,12 +61,13 @@ def test_two_copies_that_published_the_same_table(
     fork = shutil.copytree(series, tmp_path / "fork")
     ours, theirs = (publish(hospital, each, 2, after=None) for each in (series, fork))
     assert ours != theirs
-    refused(hospital, fork, 3, ours, "a copy that went another way")
+    refused(hospital, fork, 3, ours, "a copy that diverged")
 
 
 def test_somebody_else_has_published_meanwhile(hospital: Clinic, series: Path) -> None:
     first = serigraph.status(series).releases[-1].chain
     publish(hospital, series, 2, after=None)
+    refused(hospital, series, 3, first, "^1 release came after the one")
     publish(hospital, series, 3, after=None)
     refused(hospital, series, 4, first, "^2 releases came after the one")
     refused(hospital, series, 4, "", "^3 releases came after the one")

@@ -3,7 +3,8 @@
 Exit codes: 0 done; 2 wrong use of the command line; 3 the table, the registry or the policy is
 refused; 4 the promise could not be kept, nothing was published; 5 published already; 6 the series
 is missing, busy or damaged; 7 the disk is full or cannot be written; 8 Spark cannot do the work;
-9 done, but the result could not be told; 10 not enough memory; 70 a bug; 130 interrupted.
+9 done, but the result could not be told; 10 not enough memory; 70 a bug; 130 interrupted; 143 ended
+by SIGTERM.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from serigraph.cli import (
 )
 from serigraph.cli.limited_memory import is_memory_limited, supervised
 from serigraph.cli.output import complain
-from serigraph.cli.streams import standard_streams
+from serigraph.cli.streams import Telling, standard_streams
 from serigraph.cli.unforeseen import SHOW_ALL, as_known
 from serigraph.errors import NotTold, SerigraphError
 
@@ -90,16 +91,16 @@ def main() -> None:
     """Run the command line and leave with the documented exit code."""
     if is_memory_limited():
         code = supervised(
-            lambda: _telling(_run), lambda error: _telling(lambda: _complained(error))
+            lambda telling: _told(_run, telling), lambda error: _told(lambda: _complained(error))
         )
     else:
-        code = _telling(_run)
+        code = _told(_run)
     sys.exit(code)
 
 
-def _telling(run: Callable[[], int]) -> int:
+def _told(run: Callable[[], int], telling: Telling | None = None) -> int:
     """The exit code of what is run, or that what it said could not be told."""
-    with standard_streams() as out:
+    with standard_streams(telling) as out:
         code = run()
         out.flush()
         return _complained(_NOT_TOLD) if out.has_failed and code == 0 else code
@@ -115,12 +116,19 @@ def _run() -> int:
     try:
         app()
     except SystemExit as end:
-        if end.code == _INTERRUPTED:
-            # Typer ends so without a word. The release may be out: that hangs on a single commit.
-            print("Interrupted: 'serigraph status' says which releases are out.", file=sys.stderr)
+        if end.code == _INTERRUPTED:  # Typer ends so without a word
+            return _interrupted()
         return end.code if isinstance(end.code, int) else int(bool(end.code))
+    except KeyboardInterrupt:  # before or after Typer looks out for it
+        return _interrupted()
     except BaseException as error:  # a library's panic is no Exception
         if os.environ.get(SHOW_ALL) and not isinstance(error, SerigraphError):
             raise
         return _complained(as_known(error, is_memory_limited()))
     return 0
+
+
+def _interrupted() -> int:
+    """Say so: the release may be out, since that hangs on a single commit."""
+    print("Interrupted: 'serigraph status' says which releases are out.", file=sys.stderr)
+    return _INTERRUPTED

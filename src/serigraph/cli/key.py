@@ -28,4 +28,4 @@ def command(
     say("  locked with your passphrase" if made.is_locked else "  without a passphrase")
     say(f"Public key, for everybody: {made.public}")
     say(f"  fingerprint (SHA-256): {made.fingerprint}")
-    say("Give the fingerprint to those who verify, by another way than the releases.")
+    say("Give the fingerprint to those who verify, through a different channel from the releases.")

@@ -17,12 +17,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from serigraph.cli.streams import Telling
 from serigraph.cli.unforeseen import SHOW_ALL
 from serigraph.errors import MemoryExhausted
 
 _PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 _FROM_KERNEL = 0x80  # si_code of what the terminal sends, to the child as well
 _PR_SET_PDEATHSIG = 1
+_SHOWN = 1  # how Python ends after a traceback
 _LOOK = 2.0  # seconds until the child is looked at again
 _PATIENCE = 30.0  # seconds in which it must have worked for longer than
 _NO_WORK = 0.05  # seconds; whoever waits for another publisher works twice as long
@@ -34,23 +36,30 @@ def is_memory_limited() -> bool:
     return any(resource.getrlimit(kind)[0] != resource.RLIM_INFINITY for kind in kinds)
 
 
-def supervised(run: Callable[[], int], complain: Callable[[MemoryExhausted], int]) -> int:
+def supervised(
+    run: Callable[[Telling | None], int], complain: Callable[[MemoryExhausted], int]
+) -> int:
     """Run in a process of its own and return its exit code; where it ends without one, say that
-    there was not enough memory."""
-    reading, writing = os.pipe()
+    there was not enough memory. Where there can be no other process, run in this one."""
+    if not hasattr(signal, "sigtimedwait"):  # macOS
+        return run(None)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD})
-    parent, child = os.getpid(), os.fork()
+    try:
+        telling = Telling()
+        reading, writing = os.pipe()
+        parent, child = os.getpid(), os.fork()
+    except OSError:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return run(None)
     if child == 0:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         _end_with(parent)
         if not os.environ.get(SHOW_ALL):
             _say_nothing_but_in_python()
         _end_when_a_thread_is_lost()
-        code = run()
-        os.write(writing, bytes([code]))
-        return code
+        return _reported(lambda: run(telling), writing)
     os.close(writing)
-    status = _outlived(child)
+    status = _outlived(child, telling)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     said = os.read(reading, 1)
     os.close(reading)
@@ -68,9 +77,24 @@ def supervised(run: Callable[[], int], complain: Callable[[MemoryExhausted], int
     )
 
 
-def _outlived(child: int) -> int:
+def _reported(run: Callable[[], int], writing: int) -> int:
+    """The exit code, which is written to a pipe too; also that of Python where an error is shown.
+    Of missing memory and of an interrupt the other process knows what to say."""
+    try:
+        code = run()
+    except (MemoryError, KeyboardInterrupt):
+        raise
+    except BaseException:
+        os.write(writing, bytes([_SHOWN]))
+        raise
+    os.write(writing, bytes([code]))
+    return code
+
+
+def _outlived(child: int, telling: Telling) -> int:
     """How the child ended; signals to this process are for the child. A child of which every thread
-    waits for another is ended: a thread of Polars that gets no memory leaves the others waiting."""
+    waits for another is ended: a thread of Polars that gets no memory leaves the others waiting.
+    One that waits for whoever reads what it says is not."""
     worked, since = 0.0, time.monotonic()
     while True:
         info = signal.sigtimedwait({*_PASSED_ON, signal.SIGCHLD}, _LOOK)
@@ -81,7 +105,7 @@ def _outlived(child: int) -> int:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return status
-        now = _worked(child)
+        now = None if telling.is_under_way else _worked(child)
         if now is None or now > worked + _NO_WORK:
             worked, since = now or 0.0, time.monotonic()
         elif time.monotonic() > since + _PATIENCE:

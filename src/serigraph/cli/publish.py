@@ -33,7 +33,7 @@ def command(
     ] = False,
     new_people: Annotated[
         bool,
-        typer.Option("--new-people", help="It is meant that hardly anybody was there before."),
+        typer.Option("--new-people", help="Confirm that most people are new to the series."),
     ] = False,
     wait: Annotated[
         float, typer.Option(help="Seconds to wait for another publisher to finish.")

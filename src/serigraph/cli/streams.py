@@ -4,18 +4,38 @@ look like a command that failed."""
 from __future__ import annotations
 
 import io
+import mmap
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TextIO
+
+
+class Telling:
+    """Whether something is being written, which may take as long as the reader likes: in memory
+    that a process has in common with those forked from it. Use it as ``with telling:``."""
+
+    def __init__(self) -> None:
+        self._shared = mmap.mmap(-1, 1)
+
+    @property
+    def is_under_way(self) -> bool:
+        return bool(self._shared[0])
+
+    def __enter__(self) -> None:
+        self._shared[0] = 1
+
+    def __exit__(self, *_: object) -> None:
+        self._shared[0] = 0
 
 
 class Outlet(io.TextIOBase):
     """A stream that remembers that something could not be written, and goes on."""
 
-    def __init__(self, stream: TextIO | None) -> None:
+    def __init__(self, stream: TextIO | None, telling: Telling | None = None) -> None:
         self._stream = stream  # None if it was closed before the program began
+        self._telling: AbstractContextManager[None] = telling or nullcontext()
         self.has_failed = False
         if isinstance(stream, io.TextIOWrapper):
             # A path need not be text that the terminal can show, nor text at all.
@@ -29,7 +49,8 @@ class Outlet(io.TextIOBase):
         try:
             if self._stream is None:
                 raise OSError
-            self._stream.write(text)
+            with self._telling:
+                self._stream.write(text)
         except (OSError, ValueError):  # ValueError: it was closed since
             self._give_up()
         return len(text)
@@ -37,7 +58,8 @@ class Outlet(io.TextIOBase):
     def flush(self) -> None:
         try:
             if self._stream is not None:
-                self._stream.flush()
+                with self._telling:
+                    self._stream.flush()
         except (OSError, ValueError):
             self._give_up()
 
@@ -63,12 +85,12 @@ class Outlet(io.TextIOBase):
 
 
 @contextmanager
-def standard_streams() -> Iterator[Outlet]:
+def standard_streams(telling: Telling | None = None) -> Iterator[Outlet]:
     """Let nothing that is said fail; gives standard output, which knows whether it was told."""
     _occupy()
     before = sys.stdout, sys.stderr
-    out = Outlet(sys.stdout)
-    sys.stdout, sys.stderr = out, Outlet(sys.stderr)
+    out = Outlet(sys.stdout, telling)
+    sys.stdout, sys.stderr = out, Outlet(sys.stderr, telling)
     try:
         yield out
     finally:

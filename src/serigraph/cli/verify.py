@@ -27,7 +27,8 @@ def command(
     """Check a certificate: the digests of the files, the ledger, and the guarantee.
 
     --files-only cannot tell whether the certificate is the publisher's, unless it is signed: then
-    --key can. Get the key, or the certificate's own digest, another way than the release.
+    --key can. Get the key, or the certificate's own digest, through a different
+    channel from the release.
     """
     from serigraph.reporting import verify_certificate
 

@@ -111,9 +111,9 @@ def _is_compiled() -> bool:
     """Whether all that was compiled is still there, and as it was."""
     try:
         noted = [json.loads(_marker(part).read_bytes()) for part in ("first", "last")]
-    except (OSError, ValueError):
+        return all(is_whole(_folder() / name) for names in noted for name in names)
+    except (OSError, ValueError, TypeError):  # TypeError: it is JSON, but no list of names
         return False
-    return all(is_whole(_folder() / name) for names in noted for name in names)
 
 
 def _mark(part: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -94,16 +94,17 @@ class Writer:
         if chain is None or numbers.get(chain) == len(self.releases):
             return
         if chain in numbers:
+            later = len(self.releases) - numbers[chain]
             raise SeriesDiverged(
-                f"{len(self.releases) - numbers[chain]} releases came after the one that you have "
-                "seen last",
+                f"{later} {'release' if later == 1 else 'releases'} came after the one that you "
+                "have seen last",
                 where=f"release {self.releases[-1].number}, {self.releases[-1].label}",
-                remedy="find out who published them; then give the chain that 'serigraph status "
+                remedy="find out who published since; then give the chain that 'serigraph status "
                 "--json' shows",
             )
         raise SeriesDiverged(
             "the series does not have the release that you have seen last: it was restored from "
-            "an old backup, or is a copy that went another way",
+            "an old backup, or is a copy that diverged",
             where=str(self._layout.root),
             remedy="publish to the series that has that release; one that lacks it has forgotten "
             "what it showed of people",
@@ -324,4 +325,5 @@ def writer_of(layout: Layout, wait: float, compare: Comparing | None) -> Iterato
                 make_folder(writer.staging)
             yield writer
     finally:
-        recover_quietly(layout)
+        with suppress(Exception):  # what counts is how the block ended; a release may be out
+            recover_quietly(layout)

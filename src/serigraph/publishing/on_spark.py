@@ -185,23 +185,18 @@ def publish_on_spark(
                     measured=tuple(piece.measured for piece in made.pieces),
                 )
             )
-        record = writer.commit_written(
-            parts, draft_of(policy, strategy, people.choice, named, at, digests[-1], summary)
-        )
-    folder = opened.path / "releases" / record.label
-    return Published(
-        record,
-        folder,
-        TablesOnDisk(folder),
-        (
+        notes = (
             *notes_on_unknown(writer.unknown_files),
             *notes_on_dates(summary),
             *people.notes,
             *formulas,
             *advice(made.widths, policy),
-        ),
-        people.value_list,
-    )
+        )
+        record = writer.commit_written(
+            parts, draft_of(policy, strategy, people.choice, named, at, digests[-1], summary)
+        )
+    folder = opened.path / "releases" / record.label
+    return Published(record, folder, TablesOnDisk(folder), notes, people.value_list)
 
 
 def _move_public(made: MadeOnSpark, writer: Writer) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import TracebackType
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,15 +26,7 @@ class Kept:
     def __enter__(self) -> Kept:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for frame in self._frames:
-            try:
+            with suppress(Exception):  # a cluster that was lost keeps nothing; a release may be out
                 frame.unpersist()
-            except Exception:  # a cluster that was lost keeps nothing, and is told of already
-                if kind is None:
-                    raise
