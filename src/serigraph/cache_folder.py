@@ -45,7 +45,9 @@ def kept_private(folder: Path) -> Path | None:
     written, if it is another user's, or if others could put something into it or its place. A
     folder that is there keeps its mode."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for each in (*reversed(folder.parents), folder):
+            if not each.exists():  # the umask may leave the parents that mkdir makes to a group
+                each.mkdir(mode=0o700, exist_ok=True)
         resolved = folder.resolve(strict=True)
         if not (_is_own(resolved) and all(map(_is_safe, resolved.parents))):
             return None

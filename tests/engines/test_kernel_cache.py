@@ -241,3 +241,13 @@ def test_a_user_without_a_name_and_a_home_has_a_temporary_folder(tmp_path: Path)
 def test_numba_that_was_imported_before_uses_the_same_folder(tmp_path: Path) -> None:
     *_, folder = run("import numba\n" + ONE_KERNEL, NUMBA_CACHE_DIR=None, XDG_CACHE_HOME=tmp_path)
     assert Path(folder).is_relative_to(tmp_path)
+
+
+def test_a_umask_for_groups_does_not_cost_the_cache(tmp_path: Path) -> None:
+    """Folders on the way to the cache that were not there are for their user alone, too."""
+    program = f"import os; os.umask(0o002)\n{ONE_KERNEL}"
+    home = tmp_path / "new" / "home"
+    for expected in (COMPILED, FOUND):
+        *found, folder = run(program, HOME=home, XDG_CACHE_HOME=None, NUMBA_CACHE_DIR=None)
+        assert found == expected
+    assert Path(folder).is_relative_to(home / ".cache" / "serigraph")
