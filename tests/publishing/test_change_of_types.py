@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -11,8 +13,11 @@ import pytest
 
 import serigraph
 from publishing.clinic import new_series, policy_text
-from serigraph.errors import PolicyError, TableError
+from serigraph.auditing.from_ledger import evidence_of
+from serigraph.errors import LedgerDamaged, PolicyError, TableError
 from serigraph.ledger import Series
+from serigraph.policy import check_unchanged, read_policy
+from serigraph.tables import cell_texts
 
 PEOPLE = 600
 AGE = '[quasi_identifiers.age]\nkind = "numeric"\n'
@@ -202,3 +207,60 @@ def test_categories_that_the_registry_writes_otherwise_are_refused(tmp_path: Pat
     with pytest.raises(TableError, match="7 values of column 'zip' are numbers that the registry"):
         publish(series, as_code, registry=zipped)
     publish(series, as_code, registry=as_code)
+
+
+def older_series(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *, twice: bool = False
+) -> tuple[Series, pl.DataFrame]:
+    """A series whose first release keeps a value in the form in which an older version read it, and
+    a table in the form of today."""
+    names = {"5.0": "Sjögren", "1.0": "flu", "2.0": "gout", "2.5": "asthma"}
+    later = as_text(table(), **names).with_columns(age=pl.col("age") + 1)
+    is_older = pl.col("patient") % (40 if twice else 20) == 0
+    older = as_text(table(), **names).with_columns(
+        diagnosis=pl.when(is_older)
+        .then(pl.col("diagnosis").str.normalize("NFD"))
+        .otherwise("diagnosis")
+    )
+    series = series_of(folder, protected='except = ["flu", "gout", "asthma"]')
+    with monkeypatch.context() as before:
+        before.setattr(cell_texts, "composed", lambda texts: texts)
+        publish(series, older)
+    return series, later
+
+
+def test_values_of_an_older_ledger_are_found_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series, later = older_series(tmp_path / "series", monkeypatch)
+    publish(series, later)
+    assert series.protected_names() == ("Sjögren",)
+    assert len(serigraph.history(series, 20, "Sjögren").exposures) == 2
+    history = series.history(pl.Series(["20"]), ["Sjögren"])
+    assert (history.groups >= 0).all()
+    assert evidence_of(series, series.releases()).values == ("Sjögren",)
+    assert serigraph.audit(series).is_within
+
+
+def test_a_value_in_two_forms_of_one_release_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series, later = older_series(tmp_path / "series", monkeypatch, twice=True)
+    with pytest.raises(LedgerDamaged, match="one value twice, in two Unicode forms"):
+        publish(series, later)
+
+
+def test_a_policy_of_an_older_version_is_the_same_policy(tmp_path: Path) -> None:
+    def listed(*names: str) -> str:
+        return f"values = {list(names)}\nclasses = {{ 'Ménière' = {list(names)} }}".replace(
+            "'", '"'
+        )
+
+    series = series_of(tmp_path / "series", protected=listed("é", "f", "5") + '\nunheld = "allow"')
+    publish(series, table())
+    record = series.releases()[0]
+    plain = json.dumps(record.policy, ensure_ascii=False)
+    older = replace(record, policy_json=unicodedata.normalize("NFD", plain))
+    assert older.policy_json != plain
+    policy = series.path / "policy.toml"
+    check_unchanged(older.policy, read_policy(policy), policy.read_text(), "policy.toml")

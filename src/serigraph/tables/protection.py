@@ -15,7 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.policy import Policy
-from serigraph.population import CodedValues, ProtectedValue, starts_of
+from serigraph.policy.sections import in_one_form
+from serigraph.population import CodedValues, ProtectedValue, composed, starts_of
 from serigraph.privacy.gaps import threshold_left
 from serigraph.short_repr import Undisclosed
 
@@ -73,12 +74,15 @@ class ProtectedChoice:
 
     @staticmethod
     def from_json(text: str) -> ProtectedChoice:
+        """The choice again, with names in the form that tables are read in."""
         stored = json.loads(text)
-        gaps = stored.get("gap_survival", {})
+        values = composed(pl.Series(stored["values"], dtype=pl.String))
+        survival: dict[str, Fraction] = {}
+        for value, left in stored.get("gap_survival", {}).items():
+            name = in_one_form(value)
+            survival[name] = survival.get(name, Fraction(1)) * Fraction(left)
         return ProtectedChoice(
-            stored["rule"],
-            tuple(stored["values"]),
-            tuple((value, Fraction(left)) for value, left in sorted(gaps.items())),
+            stored["rule"], tuple(sorted(set(values))), tuple(sorted(survival.items()))
         )
 
 
