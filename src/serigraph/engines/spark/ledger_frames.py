@@ -100,10 +100,10 @@ class LedgerFrames:
         )
 
     @cached_property
-    def _renamed(self) -> dict[str, str]:
+    def _renamed(self) -> dict[Any, Any]:
         """The values that an older ledger has in another form than tables are read in."""
         rows = self._read(VALUES, "group long, value string, count long")
-        renamed: dict[str, str] = {}
+        renamed: dict[Any, Any] = {}
         for (_,), found in pl.DataFrame(
             rows.select("release", "value").distinct().toArrow()
         ).group_by("release"):
