@@ -20,6 +20,7 @@ from serigraph.policy import check_unchanged, read_policy
 from serigraph.tables import cell_texts
 
 PEOPLE = 600
+DISTINCT = '[reading]\nlook_alikes = "distinct"\n'
 AGE = '[quasi_identifiers.age]\nkind = "numeric"\n'
 
 
@@ -147,7 +148,7 @@ def test_ids_with_other_zeros_in_the_registry_are_refused(tmp_path: Path) -> Non
 
 
 def test_ids_with_other_zeros_are_distinct_if_the_policy_says_so(tmp_path: Path) -> None:
-    series = series_of(tmp_path / "series", rest='[reading]\nlook_alikes = "distinct"\n')
+    series = series_of(tmp_path / "series", rest=DISTINCT)
     publish(series, table(), with_zeros(table()))
     assert serigraph.status(series).people == PEOPLE + 99
 
@@ -169,7 +170,7 @@ def test_a_protected_number_in_another_spelling_is_refused(tmp_path: Path) -> No
 def test_a_number_that_earlier_releases_wrote_otherwise_is_refused(tmp_path: Path) -> None:
     series = series_of(tmp_path / "series", protected='except = ["1", "2", "2.5", "1.0", "2.0"]')
     publish(series, table())
-    with pytest.raises(TableError, match="1 value is a number that earlier releases wrote other"):
+    with pytest.raises(TableError, match="1 value differs from what earlier releases wrote"):
         publish(series, as_text(table()))
 
 
@@ -222,7 +223,7 @@ def older_series(
         .then(pl.col("diagnosis").str.normalize("NFD"))
         .otherwise("diagnosis")
     )
-    series = series_of(folder, protected='except = ["flu", "gout", "asthma"]')
+    series = series_of(folder, protected='except = ["flu", "gout", "asthma"]', rest=DISTINCT)
     with monkeypatch.context() as before:
         before.setattr(cell_texts, "composed", lambda texts: texts)
         publish(series, older)
@@ -264,3 +265,56 @@ def test_a_policy_of_an_older_version_is_the_same_policy(tmp_path: Path) -> None
     assert older.policy_json != plain
     policy = series.path / "policy.toml"
     check_unchanged(older.policy, read_policy(policy), policy.read_text(), "policy.toml")
+
+
+ILLNESSES = {"5.0": "HIV", "1.0": "flu", "2.0": "gout", "2.5": "asthma"}
+BUT_COMMON = 'except = ["flu", "gout", "asthma", "1", "2", "2.5"]'
+
+
+def with_second_spelling(spelling: str, **names: str) -> pl.DataFrame:
+    """Every second holder of the rare value has it in another spelling."""
+    is_second = pl.col("patient") % 40 == 0
+    return as_text(table(), **names).with_columns(
+        age=pl.col("age") + 1,
+        diagnosis=pl.when(is_second).then(pl.lit(spelling)).otherwise("diagnosis"),
+    )
+
+
+def test_a_second_spelling_beside_the_first_is_refused(tmp_path: Path) -> None:
+    whole = {"5.0": "5", "1.0": "1", "2.0": "2"}
+    series = series_of(tmp_path / "series", protected=BUT_COMMON)
+    publish(series, as_text(table(), **whole))
+    with pytest.raises(TableError, match="1 value differs from what earlier releases wrote"):
+        publish(series, with_second_spelling("5.00", **whole))
+
+
+def test_capitals_do_not_give_a_second_budget(tmp_path: Path) -> None:
+    series = series_of(tmp_path / "series", protected=BUT_COMMON)
+    publish(series, as_text(table(), **ILLNESSES))
+    with pytest.raises(TableError, match="1 value differs from what earlier releases") as refused:
+        publish(series, as_text(table(), **ILLNESSES | {"5.0": "hiv"}))
+    assert "hiv" not in str(refused.value)
+
+
+def test_two_spellings_in_a_first_table_are_refused_unless_they_are_named(tmp_path: Path) -> None:
+    both = with_second_spelling("hiv", **ILLNESSES)
+    series = series_of(tmp_path / "series", protected=BUT_COMMON)
+    with pytest.raises(TableError, match="2 values differ from each other in capitals"):
+        publish(series, both)
+    named = series_of(tmp_path / "named", protected='values = ["HIV", "hiv"]')
+    publish(named, both)
+
+
+def test_numbers_may_stand_side_by_side(tmp_path: Path) -> None:
+    whole = {"5.0": "0389", "1.0": "1", "2.0": "2"}
+    series = series_of(tmp_path / "series", protected=BUT_COMMON)
+    publish(series, with_second_spelling("389", **whole))
+    assert series.protected_names() == ("0389", "389")
+
+
+def test_the_rarest_spelling_is_refused_without_naming_it(tmp_path: Path) -> None:
+    both = with_second_spelling("FLU", **ILLNESSES)
+    series = series_of(tmp_path / "series", protected='rarest = "20%"')
+    with pytest.raises(TableError, match="a value is protected, and 1 value that diff") as refused:
+        publish(series, both)
+    assert "flu" not in str(refused.value).lower()

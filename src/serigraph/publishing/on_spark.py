@@ -138,7 +138,10 @@ def publish_on_spark(
                 known_absent=people.known_absent,
             )
         check_values(
-            people.value_list, people.choice, policy, lambda: _shown_values(setting.ledger)
+            people.value_list,
+            people.choice,
+            policy,
+            lambda: _shown_values(setting.ledger) if writer.releases else [],
         )
         check_unique_columns_on_spark(people, policy, str(policy_path(opened)))
         formulas = notes_on_formulas(

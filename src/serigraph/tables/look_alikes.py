@@ -8,8 +8,8 @@ says that such texts are distinct.
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Collection
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Set
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -17,6 +17,7 @@ import polars as pl
 from serigraph.errors import TableError
 from serigraph.policy import Policy
 from serigraph.tables.cells import different
+from serigraph.tables.protection import named_by_itself
 from serigraph.tables.rows import counted
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 # A whole number, of which the groups are what it comes to: the sign and the digits.
 WHOLE_NUMBER = r"^\+?(-?)0*([0-9]+?)(?:\.0+)?$"
 _NUMBER = r"^[+-]?[0-9]+(?:[.,][0-9]+)?$"
+_LITTLE = "zeros, capitals, blanks or forms of letters only"
 _TRUTH = {"true": "1", "false": "0"}
 REMEDY = (
     "write them in one way, or set look_alikes = "
@@ -144,24 +146,20 @@ def check_values(
     shown_before: Callable[[], Collection[str]],
 ) -> None:
     """Refuse a table in which a value is written nearly as a protected one and so is not protected,
-    or is a number that earlier releases wrote otherwise and so would have a second budget.
+    or as another protected one, and so would have a second budget.
 
-    Only names that the policy spells out are named. ``shown_before`` gives the protected values of
-    earlier releases.
+    Values that the policy spells out are what they are, and only they are named. ``shown_before``
+    gives the protected values of earlier releases.
     """
     if policy.reading.look_alikes == "distinct":
         return
-    problems = _unprotected(values, choice, policy)
-    held = pl.Series([each.name for each in values.protected if each.people], dtype=pl.String)
-    if numbers(held).null_count() < len(held):
-        before = pl.Series(sorted(shown_before()), dtype=pl.String)
-        alike = written_otherwise(held, before, numbers)
-        if alike:
-            are = "is a number" if alike == 1 else "are numbers"
-            problems.append(
-                f"{counted(alike, 'value')} {are} that earlier releases wrote otherwise, and would "
-                "be protected as new"
-            )
+    named = named_by_itself(policy, choice)
+    held = [each.name for each in values.protected if each.people]
+    problems = _unprotected(values, named)
+    if any(name not in named for name in held):
+        problems += _twice_in_the_table(held, named)
+        before = set(shown_before()).difference(policy.protected.classes)
+        problems += _written_otherwise_before(held, named, before)
     if problems:
         raise TableError(
             "protected values are written in more than one way",
@@ -171,20 +169,51 @@ def check_values(
         )
 
 
-def _unprotected(values: ValueList, choice: ProtectedChoice, policy: Policy) -> list[str]:
+def _unprotected(values: ValueList, named: Set[str]) -> list[str]:
     """Unprotected values of the table that look like protected ones, but for those that are named
     as unprotected."""
-    named = {*choice.values, *policy.protected.thresholds}
-    members = [each for listed in values.classes.values() for each in listed]
-    protected = [each.name for each in (*members, *values.protected)]
+    members = {each.name for listed in values.classes.values() for each in listed}
+    protected = sorted(members.union(each.name for each in values.protected))
     by_look = dict(zip(looks(protected), protected, strict=True))
     others = [each.name for each in values.unprotected if each.people and each.name not in named]
-    found = Counter(by_look[look] for look in looks(others) if look in by_look)
+    alike = (by_look[look] for look in looks(others) if look in by_look)
+    found = Counter(repr(like) if like in named or like in members else "a value" for like in alike)
     return [
-        f"{like!r} is protected, and {counted(number, 'value')} that "
-        f"{'differs' if number == 1 else 'differ'} from it in zeros, capitals, blanks or forms of "
-        f"letters {'is' if number == 1 else 'are'} not"
+        f"{like} is protected, and {counted(number, 'value')} that "
+        f"{'differs' if number == 1 else 'differ'} from it in {_LITTLE} "
+        f"{'is' if number == 1 else 'are'} not"
         for like, number in sorted(found.items())
+    ]
+
+
+def _twice_in_the_table(held: list[str], named: Set[str]) -> list[str]:
+    """Protected values that look like each other. Codes with other zeros may stand side by side, as
+    in ICD-9."""
+    is_number = numbers(pl.Series(held, dtype=pl.String)).is_not_null()
+    of_look: dict[str, list[str]] = defaultdict(list)
+    for name, look, number in zip(held, looks(held), is_number, strict=True):
+        if not number:
+            of_look[look].append(name)
+    repeated = [each for each in of_look.values() if len(each) > 1 and not named.issuperset(each)]
+    alike = sum(map(len, repeated))
+    if not alike:
+        return []
+    return [
+        f"{alike:,} values differ from each other in capitals, blanks or forms of letters only, and "
+        "each would be protected as a value of its own"
+    ]
+
+
+def _written_otherwise_before(held: list[str], named: Set[str], before: Set[str]) -> list[str]:
+    """Protected values that are new, and look like one that earlier releases had."""
+    known = set(looks(sorted(before)))
+    new = [name for name in held if name not in before and name not in named]
+    alike = sum(look in known for look in looks(new))
+    if not alike:
+        return []
+    return [
+        f"{counted(alike, 'value')} {'differs' if alike == 1 else 'differ'} from what earlier "
+        f"releases wrote in {_LITTLE}, and would be protected as new"
     ]
 
 

@@ -110,6 +110,12 @@ def choose(policy: Policy, people: pl.DataFrame) -> ProtectedChoice:
     return ProtectedChoice("only", tuple(sorted(set(chosen.values))))
 
 
+def named_by_itself(policy: Policy, choice: ProtectedChoice) -> set[str]:
+    """The values that the policy spells out, apart from members of classes."""
+    own = {name for name in policy.protected.thresholds if name not in policy.protected.classes}
+    return own if policy.protected.rarest is not None else own.union(choice.values)
+
+
 @dataclass(frozen=True)
 class Holdings:
     """The protected values that somebody holds, and who does; see ``Population``."""
