@@ -318,3 +318,17 @@ def test_the_rarest_spelling_is_refused_without_naming_it(tmp_path: Path) -> Non
     with pytest.raises(TableError, match="a value is protected, and 1 value that diff") as refused:
         publish(series, both)
     assert "flu" not in str(refused.value).lower()
+
+
+@pytest.mark.parametrize("spelling", ["COVID\u201119", "CO\u200bVID-19", "COVID-19\ufe0f"])
+def test_marks_that_nobody_sees_do_not_undo_protection(spelling: str, tmp_path: Path) -> None:
+    names = ILLNESSES | {"5.0": "COVID-19"}
+    series = series_of(tmp_path / "series", protected='values = ["COVID-19"]')
+    with pytest.raises(TableError, match="'COVID-19' is protected, and 1 value that differs"):
+        publish(series, with_second_spelling(spelling, **names))
+
+
+def test_marks_around_a_value_of_the_policy_do_not_count(tmp_path: Path) -> None:
+    series = series_of(tmp_path / "series", protected='values = ["\u200bHIV\u2060"]')
+    publish(series, as_text(table(), **ILLNESSES))
+    assert series.protected_names() == ("HIV",)

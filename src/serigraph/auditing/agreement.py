@@ -18,10 +18,10 @@ import polars as pl
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, VALUES, read_part
-from serigraph.population import composed
 from serigraph.recoding.public_csv import DIALECT, as_meant
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 from serigraph.tables import ProtectedChoice, read_table
+from serigraph.texts import composed
 
 MISSING = "a table of the release is missing"
 _ROWS = "rows"

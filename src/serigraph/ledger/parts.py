@@ -30,8 +30,9 @@ from serigraph.ledger.storage import (
     digest_of,
     storage_errors,
 )
-from serigraph.population import Proof, are_in_order, ascend, composed, occurrences, order_by
+from serigraph.population import Proof, are_in_order, ascend, occurrences, order_by
 from serigraph.short_repr import Undisclosed
+from serigraph.texts import composed
 from serigraph.threads import side_by_side
 
 _ENDING = ".parquet"

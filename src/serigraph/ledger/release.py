@@ -15,9 +15,9 @@ import polars as pl
 
 from serigraph.errors import ImpossibleState, InputRefused
 from serigraph.ledger.storage import FileDigest
-from serigraph.policy.sections import in_one_form
 from serigraph.records import Exposure
 from serigraph.short_repr import ShortRepr, Undisclosed
+from serigraph.texts import in_one_form
 
 IdType = Literal["integer", "text"]
 State = Literal["committed", "published"]

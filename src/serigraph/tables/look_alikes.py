@@ -7,6 +7,7 @@ says that such texts are distinct.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Set
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 # A whole number, of which the groups are what it comes to: the sign and the digits.
 WHOLE_NUMBER = r"^\+?(-?)0*([0-9]+?)(?:\.0+)?$"
 _NUMBER = r"^[+-]?[0-9]+(?:[.,][0-9]+)?$"
-_LITTLE = "zeros, capitals, blanks or forms of letters only"
+_LITTLE = "zeros, capitals, blanks, dashes or forms of letters only"
+_SELECTORS = re.compile("[\ufe00-\ufe0f]")  # which choose among shapes of a letter
 _TRUTH = {"true": "1", "false": "0"}
 REMEDY = (
     "write them in one way, or set look_alikes = "
@@ -194,13 +196,13 @@ def _twice_in_the_table(held: list[str], named: Set[str]) -> list[str]:
     for name, look, number in zip(held, looks(held), is_number, strict=True):
         if not number:
             of_look[look].append(name)
-    repeated = [each for each in of_look.values() if len(each) > 1 and not named.issuperset(each)]
+    repeated = [each for each in of_look.values() if len(each) > 1 and not named >= set(each)]
     alike = sum(map(len, repeated))
     if not alike:
         return []
     return [
-        f"{alike:,} values differ from each other in capitals, blanks or forms of letters only, and "
-        "each would be protected as a value of its own"
+        f"{alike:,} values differ from each other in capitals, blanks, dashes or forms of "
+        "letters only, and each would be protected as a value of its own"
     ]
 
 
@@ -218,9 +220,25 @@ def _written_otherwise_before(held: list[str], named: Set[str], before: Set[str]
 
 
 def looks(names: list[str]) -> list[str]:
-    """What each name comes to if zeros, capitals, blanks and forms of letters do not count."""
-    as_numbers = numbers(pl.Series(names, dtype=pl.String)).to_list()
-    return [
-        number or " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-        for name, number in zip(names, as_numbers, strict=True)
-    ]
+    """What each name comes to if zeros, capitals, blanks, invisible marks, kinds of dashes and
+    forms of letters do not count.
+
+    >>> looks(["COVID\\u201119", "covid-19", "HI\\u200bV", "5.00"])
+    ['covid-19', 'covid-19', 'hiv', '5']
+    """
+    plain = [_plain(name) for name in names]
+    as_numbers = numbers(pl.Series(plain, dtype=pl.String)).to_list()
+    return [number or text for text, number in zip(plain, as_numbers, strict=True)]
+
+
+def _plain(name: str) -> str:
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    if not folded.isascii():
+        seen = _SELECTORS.sub("", folded)
+        kinds = map(unicodedata.category, seen)
+        folded = "".join(
+            "-" if kind == "Pd" else letter
+            for letter, kind in zip(seen, kinds, strict=True)
+            if kind != "Cf"
+        )
+    return " ".join(folded.split())

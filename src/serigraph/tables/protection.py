@@ -15,10 +15,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.policy import Policy
-from serigraph.policy.sections import in_one_form
-from serigraph.population import CodedValues, ProtectedValue, composed, starts_of
+from serigraph.population import CodedValues, ProtectedValue, starts_of
 from serigraph.privacy.gaps import threshold_left
 from serigraph.short_repr import Undisclosed
+from serigraph.texts import composed, in_one_form
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from serigraph.engines.spark.pieces import batches_of, past_key
 from serigraph.errors import ImpossibleState, LedgerDamaged
 from serigraph.ledger.parts import NOT_ADDED_UP, VALUE_TWICE
-from serigraph.population import composed
+from serigraph.texts import composed
 
 _ROWS = 1_000_000  # that are looked at together
 
