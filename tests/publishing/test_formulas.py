@@ -152,3 +152,11 @@ def test_quoting_can_be_undone(formulas: Formulas, cells: list[str]) -> None:
     sets = pl.Series([cells[:3], [], cells], dtype=pl.List(pl.String))
     sets = sets.list.eval(pl.element().filter(pl.element() != ""))
     assert as_sets(as_cells(sets, formulas)).to_list() == sets.to_list()
+
+
+@pytest.mark.parametrize("blank", ["\t", "\r", "\n", "\t\r"])
+def test_a_formula_behind_a_blank_is_quoted(blank: str) -> None:
+    values = pl.DataFrame({"value": [f"a;{blank}=1+1", f"a{blank}@b"]})
+    written = as_written(values, "quote")
+    assert written["value"].to_list() == [f"a;{blank}'=1+1", f"a{blank}'@b"]
+    assert as_meant(written).equals(values)
