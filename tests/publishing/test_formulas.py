@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import polars as pl
@@ -62,10 +63,11 @@ def cells_of(folder: Path) -> set[str]:
 
 
 def would_run(cell: str) -> bool:
+    """Whether a spreadsheet runs a part of the cell, wherever it splits it."""
     try:
         float(cell)
     except ValueError:
-        return cell[:1] in tuple("=+-@\t\r")
+        return any(part[:1] in tuple("=+-@") for part in re.split("[;\t\r\n]", cell))
     return False
 
 
