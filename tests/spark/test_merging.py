@@ -30,3 +30,7 @@ def alike_to_ledger(table: list[str], ledger: list[str]) -> int:
 def test_a_second_spelling_beside_a_known_one_is_found() -> None:
     assert alike_to_ledger(["007", "7"], ["007"]) == 1
     assert alike_to_ledger(["007", "7"], ["007", "7"]) == 0
+
+
+def test_other_capitals_than_those_of_the_ledger_are_found() -> None:
+    assert alike_to_ledger(["p1", "P2", "P3"], ["P1", "P2"]) == 1
