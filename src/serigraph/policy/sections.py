@@ -49,7 +49,15 @@ def _value(text: str) -> str:
 
 
 Value = Annotated[str, AfterValidator(_value)]
-OneCharacter = Annotated[str, StringConstraints(min_length=1, max_length=1)]
+
+
+def _ascii(character: str) -> str:
+    if not character.isascii():
+        raise ValueError("CSV files are read with an ASCII character here, such as ; or |")
+    return character
+
+
+OneCharacter = Annotated[str, StringConstraints(min_length=1, max_length=1), AfterValidator(_ascii)]
 
 
 def _threshold(value: object) -> Fraction:
