@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from serigraph.auditing.reading import read_release
 from serigraph.policy import Output, parse_policy
-from serigraph.population import composed
 from serigraph.publishing.files import write_tables
 from serigraph.recoding.public_csv import as_cells, as_sets
+from serigraph.texts import composed
 
 POLICY = """version = 1
 [person]

@@ -58,3 +58,10 @@ def test_more_columns_than_groups_can_have() -> None:
 def test_a_device_is_no_file_of_values() -> None:
     text = clinic().replace("[protected]", '[protected]\nfile = "/dev/zero"')
     assert "not a file" in str(refused(re.sub(r"(?m)^values = .*$", "", text)))
+
+
+@pytest.mark.parametrize("key", ["delimiter", "quote"])
+def test_a_character_that_csv_readers_do_not_know(key: str) -> None:
+    error = refused(clinic() + f'\n[reading]\n{key} = "¦"\n')
+    assert "ASCII" in str(error)
+    assert f"reading.{key}" in str(error)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -11,10 +13,14 @@ import pytest
 
 import serigraph
 from publishing.clinic import new_series, policy_text
-from serigraph.errors import PolicyError, TableError
+from serigraph.auditing.from_ledger import evidence_of
+from serigraph.errors import LedgerDamaged, PolicyError, TableError
 from serigraph.ledger import Series
+from serigraph.policy import check_unchanged, read_policy
+from serigraph.tables import cell_texts
 
 PEOPLE = 600
+DISTINCT = '[reading]\nlook_alikes = "distinct"\n'
 AGE = '[quasi_identifiers.age]\nkind = "numeric"\n'
 
 
@@ -142,7 +148,7 @@ def test_ids_with_other_zeros_in_the_registry_are_refused(tmp_path: Path) -> Non
 
 
 def test_ids_with_other_zeros_are_distinct_if_the_policy_says_so(tmp_path: Path) -> None:
-    series = series_of(tmp_path / "series", rest='[reading]\nlook_alikes = "distinct"\n')
+    series = series_of(tmp_path / "series", rest=DISTINCT)
     publish(series, table(), with_zeros(table()))
     assert serigraph.status(series).people == PEOPLE + 99
 
@@ -164,7 +170,7 @@ def test_a_protected_number_in_another_spelling_is_refused(tmp_path: Path) -> No
 def test_a_number_that_earlier_releases_wrote_otherwise_is_refused(tmp_path: Path) -> None:
     series = series_of(tmp_path / "series", protected='except = ["1", "2", "2.5", "1.0", "2.0"]')
     publish(series, table())
-    with pytest.raises(TableError, match="1 value is a number that earlier releases wrote other"):
+    with pytest.raises(TableError, match="1 value differs from what earlier releases wrote"):
         publish(series, as_text(table()))
 
 
@@ -202,3 +208,127 @@ def test_categories_that_the_registry_writes_otherwise_are_refused(tmp_path: Pat
     with pytest.raises(TableError, match="7 values of column 'zip' are numbers that the registry"):
         publish(series, as_code, registry=zipped)
     publish(series, as_code, registry=as_code)
+
+
+def older_series(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *, twice: bool = False
+) -> tuple[Series, pl.DataFrame]:
+    """A series whose first release keeps a value in the form in which an older version read it, and
+    a table in the form of today."""
+    names = {"5.0": "Sjögren", "1.0": "flu", "2.0": "gout", "2.5": "asthma"}
+    later = as_text(table(), **names).with_columns(age=pl.col("age") + 1)
+    is_older = pl.col("patient") % (40 if twice else 20) == 0
+    older = as_text(table(), **names).with_columns(
+        diagnosis=pl.when(is_older)
+        .then(pl.col("diagnosis").str.normalize("NFD"))
+        .otherwise("diagnosis")
+    )
+    series = series_of(folder, protected='except = ["flu", "gout", "asthma"]', rest=DISTINCT)
+    with monkeypatch.context() as before:
+        before.setattr(cell_texts, "composed", lambda texts: texts)
+        publish(series, older)
+    return series, later
+
+
+def test_values_of_an_older_ledger_are_found_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series, later = older_series(tmp_path / "series", monkeypatch)
+    publish(series, later)
+    assert series.protected_names() == ("Sjögren",)
+    assert len(serigraph.history(series, 20, "Sjögren").exposures) == 2
+    history = series.history(pl.Series(["20"]), ["Sjögren"])
+    assert (history.groups >= 0).all()
+    assert evidence_of(series, series.releases()).values == ("Sjögren",)
+    assert serigraph.audit(series).is_within
+
+
+def test_a_value_in_two_forms_of_one_release_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series, later = older_series(tmp_path / "series", monkeypatch, twice=True)
+    with pytest.raises(LedgerDamaged, match="one value twice, in two Unicode forms"):
+        publish(series, later)
+
+
+def test_a_policy_of_an_older_version_is_the_same_policy(tmp_path: Path) -> None:
+    def listed(*names: str) -> str:
+        return f"values = {list(names)}\nclasses = {{ 'Ménière' = {list(names)} }}".replace(
+            "'", '"'
+        )
+
+    series = series_of(tmp_path / "series", protected=listed("é", "f", "5") + '\nunheld = "allow"')
+    publish(series, table())
+    record = series.releases()[0]
+    plain = json.dumps(record.policy, ensure_ascii=False)
+    older = replace(record, policy_json=unicodedata.normalize("NFD", plain))
+    assert older.policy_json != plain
+    policy = series.path / "policy.toml"
+    check_unchanged(older.policy, read_policy(policy), policy.read_text(), "policy.toml")
+
+
+ILLNESSES = {"5.0": "HIV", "1.0": "flu", "2.0": "gout", "2.5": "asthma"}
+BUT_COMMON = 'except = ["flu", "gout", "asthma", "1", "2", "2.5"]'
+
+
+def with_second_spelling(spelling: str, **names: str) -> pl.DataFrame:
+    """Every second holder of the rare value has it in another spelling."""
+    is_second = pl.col("patient") % 40 == 0
+    return as_text(table(), **names).with_columns(
+        age=pl.col("age") + 1,
+        diagnosis=pl.when(is_second).then(pl.lit(spelling)).otherwise("diagnosis"),
+    )
+
+
+def test_a_second_spelling_beside_the_first_is_refused(tmp_path: Path) -> None:
+    whole = {"5.0": "5", "1.0": "1", "2.0": "2"}
+    series = series_of(tmp_path / "series", protected=BUT_COMMON)
+    publish(series, as_text(table(), **whole))
+    with pytest.raises(TableError, match="1 value differs from what earlier releases wrote"):
+        publish(series, with_second_spelling("5.00", **whole))
+
+
+def test_capitals_do_not_give_a_second_budget(tmp_path: Path) -> None:
+    series = series_of(tmp_path / "series", protected=BUT_COMMON)
+    publish(series, as_text(table(), **ILLNESSES))
+    with pytest.raises(TableError, match="1 value differs from what earlier releases") as refused:
+        publish(series, as_text(table(), **ILLNESSES | {"5.0": "hiv"}))
+    assert "hiv" not in str(refused.value)
+
+
+def test_two_spellings_in_a_first_table_are_refused_unless_they_are_named(tmp_path: Path) -> None:
+    both = with_second_spelling("hiv", **ILLNESSES)
+    series = series_of(tmp_path / "series", protected=BUT_COMMON)
+    with pytest.raises(TableError, match="2 values differ from each other in capitals"):
+        publish(series, both)
+    named = series_of(tmp_path / "named", protected='values = ["HIV", "hiv"]')
+    publish(named, both)
+
+
+def test_numbers_may_stand_side_by_side(tmp_path: Path) -> None:
+    whole = {"5.0": "0389", "1.0": "1", "2.0": "2"}
+    series = series_of(tmp_path / "series", protected=BUT_COMMON)
+    publish(series, with_second_spelling("389", **whole))
+    assert series.protected_names() == ("0389", "389")
+
+
+def test_the_rarest_spelling_is_refused_without_naming_it(tmp_path: Path) -> None:
+    both = with_second_spelling("FLU", **ILLNESSES)
+    series = series_of(tmp_path / "series", protected='rarest = "20%"')
+    with pytest.raises(TableError, match="a value is protected, and 1 value that diff") as refused:
+        publish(series, both)
+    assert "flu" not in str(refused.value).lower()
+
+
+@pytest.mark.parametrize("spelling", ["COVID\u201119", "CO\u200bVID-19", "COVID-19\ufe0f"])
+def test_marks_that_nobody_sees_do_not_undo_protection(spelling: str, tmp_path: Path) -> None:
+    names = ILLNESSES | {"5.0": "COVID-19"}
+    series = series_of(tmp_path / "series", protected='values = ["COVID-19"]')
+    with pytest.raises(TableError, match="'COVID-19' is protected, and 1 value that differs"):
+        publish(series, with_second_spelling(spelling, **names))
+
+
+def test_marks_around_a_value_of_the_policy_do_not_count(tmp_path: Path) -> None:
+    series = series_of(tmp_path / "series", protected='values = ["\u200bHIV\u2060"]')
+    publish(series, as_text(table(), **ILLNESSES))
+    assert series.protected_names() == ("HIV",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import polars as pl
@@ -62,10 +63,11 @@ def cells_of(folder: Path) -> set[str]:
 
 
 def would_run(cell: str) -> bool:
+    """Whether a spreadsheet runs a part of the cell, wherever it splits it."""
     try:
         float(cell)
     except ValueError:
-        return cell[:1] in tuple("=+-@\t\r")
+        return any(part[:1] in tuple("=+-@") for part in re.split("[;\t\r\n]", cell))
     return False
 
 
@@ -152,3 +154,11 @@ def test_quoting_can_be_undone(formulas: Formulas, cells: list[str]) -> None:
     sets = pl.Series([cells[:3], [], cells], dtype=pl.List(pl.String))
     sets = sets.list.eval(pl.element().filter(pl.element() != ""))
     assert as_sets(as_cells(sets, formulas)).to_list() == sets.to_list()
+
+
+@pytest.mark.parametrize("blank", ["\t", "\r", "\n", "\t\r"])
+def test_a_formula_behind_a_blank_is_quoted(blank: str) -> None:
+    values = pl.DataFrame({"value": [f"a;{blank}=1+1", f"a{blank}@b"]})
+    written = as_written(values, "quote")
+    assert written["value"].to_list() == [f"a;{blank}'=1+1", f"a{blank}'@b"]
+    assert as_meant(written).equals(values)

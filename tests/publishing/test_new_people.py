@@ -56,7 +56,20 @@ def test_below_a_twentieth_is_stopped(series: Series, known: int, is_stopped: bo
 
 def test_another_form_of_ids_is_stopped(series: Series) -> None:
     with pytest.raises(TableError, match="0 of 200 people are known"):
-        serigraph.publish(table(1, prefix="p"), series)
+        serigraph.publish(table(1, prefix="P-"), series)
+
+
+def test_other_capitals_in_some_ids_are_refused(series: Series) -> None:
+    mixed = pl.concat([table(1, 20), table(21, PEOPLE - 20, prefix="p")])
+    with pytest.raises(TableError, match="180 ids of the table or registry differ") as refused:
+        serigraph.publish(mixed, series)
+    assert "p21" not in str(refused.value)
+
+
+def test_a_note_says_how_many_people_are_known(series: Series) -> None:
+    release = serigraph.publish(table(51), series)
+    expected = "of 200 people in the table 150 were in the series before, and 50 are new to it"
+    assert expected in release.notes
 
 
 def test_everybody_in_a_first_registry_may_be_new(series: Series) -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 import pytest
 
 import serigraph
 from publishing.clinic import new_series, policy_text
+from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.errors import TableError
 from serigraph.ledger import Series
+from serigraph.ledger.layout import Layout
+from serigraph.tables import cell_texts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -99,8 +102,28 @@ def test_a_number_in_another_spelling_is_refused(spark: SparkSession, tmp_path: 
     series = series_of(tmp_path / "series", protected=excepted)
     serigraph.publish(table(), series, label="local")
     later = table(shift=1).with_columns(pl.format("{}", "diagnosis").alias("diagnosis"))
-    with pytest.raises(TableError, match="1 value is a number that earlier releases wrote other"):
+    with pytest.raises(TableError, match="1 value differs from what earlier releases wrote"):
         on_spark(later, series)
+
+
+def test_values_of_an_older_ledger_are_found_again(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def named(form: Literal["NFC", "NFD"], shift: int = 0) -> pl.DataFrame:
+        is_rare = pl.col("diagnosis") == 5
+        names = pl.when(is_rare).then(pl.lit("Sjögren")).otherwise(pl.lit("flu"))
+        return table(shift=shift).with_columns(diagnosis=names.str.normalize(form))
+
+    series = series_of(tmp_path / "series", protected='except = ["flu"]')
+    with monkeypatch.context() as before:
+        before.setattr(cell_texts, "composed", lambda texts: texts)
+        serigraph.publish(named("NFD"), series, label="older")
+    on_spark(named("NFC", shift=1), series, label="r2")
+    assert len(serigraph.history(series, 20, "Sjögren").exposures) == 2
+    frames = LedgerFrames(spark, Layout(series.path), series.releases())
+    held = frames.values().collect()
+    assert {(row.release, row.value) for row in held} == {(1, "Sjögren"), (2, "Sjögren")}
+    assert frames.compositions(["Sjögren"]).count() == len(held)
 
 
 TIMES: dict[str, Callable[[SparkSession], Any]] = {
@@ -148,3 +171,10 @@ def test_formulas_and_names_of_ours_are_read_back(
         audit = serigraph.audit(series, engine=engine)
         assert audit.is_within
         assert audit.files_agree
+
+
+def test_too_many_columns_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    names = ",".join(f"{number:x}" for number in range(10_001))
+    (tmp_path / "wide.csv").write_text(f"{names}\n")
+    with pytest.raises(TableError, match="at most 10,000 are read"):
+        on_spark(str(tmp_path / "wide.csv"), series_of(tmp_path / "series"))

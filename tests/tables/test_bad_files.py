@@ -183,3 +183,20 @@ def test_a_missing_package_is_named_with_its_extra(
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtra, match=rf"serigraph\[{extra}\]"):
         read_table(path)
+
+
+def test_an_address_of_several_lines_is_a_cell(tmp_path: Path) -> None:
+    path = tmp_path / "addresses.csv"
+    path.write_text('id,name,address\n1,Jane,"Jane Roe\n12 High St, Leeds, UK"\n2,Jo,"Bonn"\n')
+    assert read_table(path, Reading()).height == 2
+
+
+@pytest.mark.parametrize("columns", [2, 3, 60])
+def test_rows_inside_a_cell_are_refused(columns: int, tmp_path: Path) -> None:
+    lines = [",".join(f"{row}-{n}" for n in range(columns)) for row in range(6)]
+    lines[2] = lines[2].removesuffix(f"2-{columns - 1}") + '"open'
+    path = tmp_path / "open.csv"
+    path.write_text("\n".join([*lines, '"']) + "\n")
+    with pytest.raises(TableError, match="a quote is not closed") as refused:
+        read_table(path, Reading(delimiter=","))
+    assert "leave out its line ends" in str(refused.value)

@@ -21,6 +21,7 @@ from serigraph.ledger.parts import GROUPS, VALUES, read_part
 from serigraph.recoding.public_csv import DIALECT, as_meant
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 from serigraph.tables import ProtectedChoice, read_table
+from serigraph.texts import composed
 
 MISSING = "a table of the release is missing"
 _ROWS = "rows"
@@ -158,6 +159,7 @@ def compared_groups(
     """Groups of another size, and counts of values that differ."""
     classes = set(release.policy["protected"]["classes"])
     choice = ProtectedChoice.from_json(release.protected_json)
+    shown_values = shown_values.with_columns(composed(shown_values["value"]))
     covered = [each for each in shown_values["value"].unique() if choice.covers(each)]
     wrong = _unequal(
         shown_values.filter(pl.col("value").is_in(covered)),
@@ -216,6 +218,7 @@ def _held(region: pl.Series, sets: pl.Series, release: ReleaseRecord) -> pl.Data
         .explode("value")
         .drop_nulls("value")
     )
+    rows = rows.with_columns(composed(rows["value"]))
     counted_as = _counted_as(rows["value"].unique().to_list(), release)
     return (
         rows.join(counted_as, on="value")

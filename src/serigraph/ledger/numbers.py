@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState, LedgerDamaged
 from serigraph.ledger.layout import Layout
-from serigraph.ledger.parts import read_newcomers
+from serigraph.ledger.parts import NOT_ADDED_UP, read_newcomers
 from serigraph.ledger.release import ReleaseRecord
 from serigraph.population import ascend
 from serigraph.short_repr import Undisclosed
@@ -82,7 +82,7 @@ def numbers_of(ids: pl.Series, known: Iterable[pl.Series]) -> NDArray[np.int64]:
         raise LedgerDamaged(
             "the ledger knows people twice, by two Unicode forms of one id",
             where="ledger",
-            remedy="begin a new series: what these people were exposed to cannot be added up",
+            remedy=NOT_ADDED_UP,
         )
     numbers[found["place"].to_numpy()] = found["person"].to_numpy()
     return numbers

@@ -30,14 +30,17 @@ from serigraph.ledger.storage import (
     digest_of,
     storage_errors,
 )
-from serigraph.population import Proof, are_in_order, ascend, composed, occurrences, order_by
+from serigraph.population import Proof, are_in_order, ascend, occurrences, order_by
 from serigraph.short_repr import Undisclosed
+from serigraph.texts import composed
 from serigraph.threads import side_by_side
 
 _ENDING = ".parquet"
 PEOPLE, MEMBERS, GROUPS, VALUES = (
     f"{name}{_ENDING}" for name in ("people", "members", "groups", "values")
 )
+VALUE_TWICE = "a release holds one value twice, in two Unicode forms"
+NOT_ADDED_UP = "begin a new series: what these people were exposed to cannot be added up"
 
 _ID_TYPES: dict[pl.DataType, IdType] = {pl.Int64(): "integer", pl.String(): "text"}
 _ID_ENCODINGS: dict[IdType, str] = {"integer": "DELTA_BINARY_PACKED", "text": "DELTA_BYTE_ARRAY"}
@@ -185,10 +188,27 @@ def files_of(release: ReleaseRecord, part: str) -> list[str]:
 
 
 def read_part(layout: Layout, release: ReleaseRecord, part: str) -> pl.DataFrame:
-    """One kind of part as a table; see ``read_files``."""
-    return pl.concat(
+    """One kind of part as a table, values in the form that tables are read in; see
+    ``read_files``."""
+    rows = pl.concat(
         [pl.read_parquet(io.BytesIO(each)) for each in read_files(layout, release, part)]
     )
+    if part != VALUES:
+        return rows
+    names = rows["value"].unique().cast(pl.String)
+    forms = forms_of(names)
+    if forms.equals(names):
+        return rows
+    return rows.with_columns(pl.col("value").cast(pl.String).replace(names, forms))
+
+
+def forms_of(names: pl.Series) -> pl.Series:
+    """The different values of a release in the form that tables are read in, also where an older
+    ledger has them in another one."""
+    forms = composed(names)
+    if forms.n_unique() < len(names):
+        raise LedgerDamaged(VALUE_TWICE, where="ledger", remedy=NOT_ADDED_UP)
+    return forms
 
 
 @dataclass(frozen=True)
@@ -212,9 +232,14 @@ def count_rows(files: Sequence[bytes]) -> int:
 def read_values(files: Sequence[bytes]) -> Iterator[CodedValues]:
     """The values of a release, piece by piece, as the codes that the files have them in: texts are
     never made."""
+    known = pl.Series(dtype=pl.String)
     for group, value, count in _read_columns(files, ["group", "value", "count"]):
-        code, names = value.indices, value.dictionary.to_pylist()
-        yield CodedValues(_array_of(group), _array_of(count), _array_of(code), names)
+        code, names = value.indices, pl.Series(value.dictionary, dtype=pl.String)
+        known = pl.concat([known, names]).unique()
+        forms_of(known)
+        yield CodedValues(
+            _array_of(group), _array_of(count), _array_of(code), composed(names).to_list()
+        )
 
 
 def read_members(

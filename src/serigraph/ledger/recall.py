@@ -34,13 +34,13 @@ from serigraph.population import (
     Different,
     Exposures,
     History,
-    composed,
     kind_of_numbers,
     kind_of_places,
     lists_of,
     ranked,
 )
 from serigraph.progress import Progress, Report, first_half, second_half, silently
+from serigraph.texts import composed
 from serigraph.threads import TOGETHER, side_by_side, slices
 
 _TABLE = 1 << 22  # keys for which a table can always be afforded

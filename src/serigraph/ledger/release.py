@@ -17,6 +17,7 @@ from serigraph.errors import ImpossibleState, InputRefused
 from serigraph.ledger.storage import FileDigest
 from serigraph.records import Exposure
 from serigraph.short_repr import ShortRepr, Undisclosed
+from serigraph.texts import in_one_form
 
 IdType = Literal["integer", "text"]
 State = Literal["committed", "published"]
@@ -124,11 +125,15 @@ class ReleaseRecord(ShortRepr):
 
     @property
     def policy(self) -> Any:
-        return json.loads(self.policy_json)
+        """What was frozen of the policy, values in the form that tables are read in."""
+        policy = json.loads(self.policy_json)
+        if "protected" in policy:
+            policy["protected"] = _in_one_form(policy["protected"])
+        return policy
 
     @property
     def protected(self) -> Any:
-        return json.loads(self.protected_json)
+        return _in_one_form(json.loads(self.protected_json))
 
     @property
     def summary(self) -> Any:
@@ -199,3 +204,13 @@ def chain_link(previous: str, columns: Sequence[str | int]) -> str:
     """
     text = json.dumps([previous, *columns], separators=(",", ":"), default=repr)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _in_one_form(stored: Any) -> Any:
+    """The names of values in what an older version has stored, in the form of today."""
+    if isinstance(stored, dict):
+        return {in_one_form(key): _in_one_form(value) for key, value in stored.items()}
+    if isinstance(stored, list):
+        forms = [_in_one_form(each) for each in stored]
+        return stored if forms == stored else sorted(set(forms))
+    return in_one_form(stored) if isinstance(stored, str) else stored

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from pydantic import ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails
@@ -15,7 +16,7 @@ from pydantic_core import ErrorDetails
 from serigraph.errors import PolicyError
 from serigraph.policy.lines import KeyLines
 from serigraph.policy.model import Policy, PolicyForm
-from serigraph.policy.sections import in_one_form
+from serigraph.texts import composed
 
 
 def read_policy(path: str | Path) -> Policy:
@@ -136,8 +137,8 @@ def _referred_files(
     if isinstance(file, str):
         try:
             text = _text_of(folder / file, "the file")
-            lines_of_file = map(in_one_form, text.splitlines())
-            listed = tuple(line.strip() for line in lines_of_file if line.strip())
+            lines_of_file = composed(pl.Series(text.splitlines(), dtype=pl.String))
+            listed = tuple(line for line in lines_of_file if line)
             wrong = "" if listed else f"the file {file!r} lists no values"
         except PolicyError as error:
             wrong = f"{file!r}: {error.what}"

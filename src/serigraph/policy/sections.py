@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Literal
@@ -12,6 +11,7 @@ from pydantic import AfterValidator, Field, PlainValidator, StringConstraints
 from serigraph.paths import is_text
 from serigraph.policy.section import Place, Section
 from serigraph.privacy.thresholds import parse_threshold
+from serigraph.texts import in_one_form
 
 Text = Annotated[str, StringConstraints(min_length=1)]
 LONGEST_NAME = 200  # characters
@@ -42,15 +42,22 @@ def why_unusable(name: str) -> str:
 ColumnName = Annotated[str, AfterValidator(_column)]
 
 
-def in_one_form(text: str) -> str:
-    """A text in the Unicode form that cells are read in."""
-    return unicodedata.normalize("NFC", text)
+def _value(text: str) -> str:
+    if not (value := in_one_form(text)):
+        raise ValueError("a value cannot be empty")
+    return value
 
 
-Value = Annotated[
-    str, StringConstraints(min_length=1, strip_whitespace=True), AfterValidator(in_one_form)
-]
-OneCharacter = Annotated[str, StringConstraints(min_length=1, max_length=1)]
+Value = Annotated[str, AfterValidator(_value)]
+
+
+def _ascii(character: str) -> str:
+    if not character.isascii():
+        raise ValueError("CSV files are read with an ASCII character here, such as ; or |")
+    return character
+
+
+OneCharacter = Annotated[str, StringConstraints(min_length=1, max_length=1), AfterValidator(_ascii)]
 
 
 def _threshold(value: object) -> Fraction:

@@ -23,7 +23,6 @@ from serigraph.population.people import CodedValues, Population, ProtectedValue
 from serigraph.population.proof import Gap, Proof
 from serigraph.population.standing import Standing, link_gaps, standing
 from serigraph.population.taxonomy import Taxonomy
-from serigraph.population.texts import composed
 from serigraph.population.uniqueness import unique_rows
 
 __all__ = [
@@ -41,7 +40,6 @@ __all__ = [
     "Taxonomy",
     "are_in_order",
     "ascend",
-    "composed",
     "kind_of_numbers",
     "kind_of_places",
     "link_gaps",

@@ -14,6 +14,20 @@ from serigraph.tables.rows import counted
 FEWEST_KNOWN = Fraction(1, 20)
 
 
+def notes_on_people(
+    releases: tuple[ReleaseRecord, ...], *, present: int, known_present: int
+) -> tuple[str, ...]:
+    """How many people of a later table are known to the series, for the publisher to compare with
+    what they expect."""
+    if not releases:
+        return ()
+    return (
+        f"of {counted(present, 'person', 'people')} in the table {known_present:,} "
+        f"{'was' if known_present == 1 else 'were'} in the series before, and "
+        f"{present - known_present:,} {'is' if present - known_present == 1 else 'are'} new to it",
+    )
+
+
 def check_new_people(
     releases: tuple[ReleaseRecord, ...],
     *,

@@ -33,7 +33,7 @@ from serigraph.progress import Progress
 from serigraph.publishing.choices import known_choice
 from serigraph.publishing.files import write_tables
 from serigraph.publishing.formulas import notes_on_formulas
-from serigraph.publishing.new_people import check_new_people
+from serigraph.publishing.new_people import check_new_people, notes_on_people
 from serigraph.publishing.published import Published, TablesOnDisk
 from serigraph.publishing.terms import (
     advice,
@@ -138,7 +138,10 @@ def publish_on_spark(
                 known_absent=people.known_absent,
             )
         check_values(
-            people.value_list, people.choice, policy, lambda: _shown_values(setting.ledger)
+            people.value_list,
+            people.choice,
+            policy,
+            lambda: _shown_values(setting.ledger) if writer.releases else [],
         )
         check_unique_columns_on_spark(people, policy, str(policy_path(opened)))
         formulas = notes_on_formulas(
@@ -188,6 +191,9 @@ def publish_on_spark(
         notes = (
             *notes_on_unknown(writer.unknown_files),
             *notes_on_dates(summary),
+            *notes_on_people(
+                writer.releases, present=people.present, known_present=people.known_present
+            ),
             *people.notes,
             *formulas,
             *advice(made.widths, policy),

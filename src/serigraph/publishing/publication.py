@@ -22,7 +22,7 @@ from serigraph.progress import Progress, silently
 from serigraph.publishing.choices import known_choice
 from serigraph.publishing.files import write_tables
 from serigraph.publishing.formulas import notes_on_formulas
-from serigraph.publishing.new_people import check_new_people
+from serigraph.publishing.new_people import check_new_people, notes_on_people
 from serigraph.publishing.published import Published, TablesInMemory
 from serigraph.publishing.terms import (
     advice,
@@ -145,7 +145,7 @@ def publish(
         progress("recalling")
         names = [value.name for value in population.protected]
         history = writer.history(population.ids, names, progress)
-        _check_people(writer, opened, population, policy, new_people)
+        on_people = _check_people(writer, opened, population, policy, new_people)
         strategy = policy.strategy_for(opened.link_gaps)
         plan = plan_of(policy, strategy, named, allow_suppression)
         made = make_release(
@@ -197,6 +197,7 @@ def publish(
         notes = (
             *notes_on_unknown(writer.unknown_files),
             *notes_on_dates(summary),
+            *on_people,
             *prepared.notes,
             *formulas,
             *withdrawals(made.proof),
@@ -218,17 +219,20 @@ def publish(
 
 def _check_people(
     writer: Writer, series: Series, population: Population, policy: Policy, new_people: bool
-) -> None:
-    """Refuse people who may be known to the ledger by ids that were written in another way."""
+) -> tuple[str, ...]:
+    """Refuse people who may be known to the ledger by ids that were written in another way; notes
+    on the others."""
     if not writer.releases:
-        return
+        return ()
     known, present = writer.are_known(), population.present
     check_ids(population.ids.filter(pl.Series(~known)), lambda: series.people()["id"], policy)
+    here, known_here = int(np.count_nonzero(present)), int(np.count_nonzero(known & present))
     if not new_people:
         check_new_people(
             writer.releases,
-            present=int(np.count_nonzero(present)),
-            known_present=int(np.count_nonzero(known & present)),
+            present=here,
+            known_present=known_here,
             absent=int(np.count_nonzero(~present)),
             known_absent=int(np.count_nonzero(known & ~present)),
         )
+    return notes_on_people(writer.releases, present=here, known_present=known_here)

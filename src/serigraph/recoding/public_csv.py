@@ -4,8 +4,8 @@ They are UTF-8 with commas, double quotes where a cell needs them, and an empty 
 set of values is one cell: a semicolon stands between its values, and a backslash before every
 semicolon or backslash that belongs to a value.
 
-Spreadsheets run a cell as a formula if it begins with ``=``, ``+``, ``-``, ``@``, a tab or a
-carriage return, and may split cells at semicolons, tabs and line ends. An apostrophe before such a
+Spreadsheets run a cell as a formula if it begins with ``=``, ``+``, ``-`` or ``@``, and may split
+cells at semicolons, tabs and line ends; no cell begins with a blank. An apostrophe before such a
 beginning makes it text. A number is no formula, whatever its sign. A beginning that has apostrophes
 already gets one more in any case, so that taking one away gives back what was there.
 """
@@ -23,7 +23,7 @@ DIALECT = Reading(delimiter=",", quote='"', encoding="utf-8")
 
 _VALUE = r"(?s)(?:[^;\\]|\\.|\\$)+"  # up to the next semicolon without a backslash before it
 _BEGIN = r"(^|[;\t\r\n])"
-_FORMULA = "[=+@\t\r\uff1d\uff0b\uff0d\uff20-]"  # four of them as wide letters, too
+_FORMULA = "[=+@\uff1d\uff0b\uff0d\uff20-]"  # also as wide letters
 _NUMBER = r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$"
 
 

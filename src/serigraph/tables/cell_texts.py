@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import polars as pl
 
-from serigraph.population import composed
+from serigraph.texts import composed
 
 _MIDNIGHT = time(0)
 

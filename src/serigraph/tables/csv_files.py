@@ -37,7 +37,7 @@ def read_csv(path: Path, reading: Reading, *, compressed: bool) -> pl.DataFrame:
     data = _decompressed(path) if compressed else None
     beginning = data[:_BEGINNING] if data is not None else _beginning(path)
     dialect = _dialect(beginning, reading, where)
-    _check_header(dialect, where)
+    check_header(dialect, where)
     source = path if data is None else data
     plain = _read_plain(source, dialect)
     if plain is not None:
@@ -53,27 +53,33 @@ def read_csv(path: Path, reading: Reading, *, compressed: bool) -> pl.DataFrame:
             )
             table = _parse(data, fallback, where)
         else:
-            raise _unreadable(where) from None
+            raise unreadable(where) from None
     except (UnicodeError, LookupError):
-        raise _unreadable(where) from None
+        raise unreadable(where) from None
     return _without_swallowed_rows(pl.DataFrame(table), dialect, where)
 
 
 def _without_swallowed_rows(table: pl.DataFrame, dialect: Dialect, where: str) -> pl.DataFrame:
-    """Refuse a cell that holds a whole row of the table: its quote was never closed, and the ids of
-    other people would be published as part of a value."""
+    """Refuse a cell that holds several rows of the table: its quote was never closed, and the ids
+    of other people would be published as part of a value. One such line may be an address."""
+    if table.width < 2:
+        return table
     between = re.escape(dialect.delimiter)
     others = f"[^{between}\r\n]*"
-    delimiters = min(table.width - 1, _DELIMITERS_COUNTED)
-    row = rf"[\r\n]{others}(?:{between}{others}){{{delimiters}}}(?:[\r\n]|$)"
+    delimiters = table.width - 1
+    end = "$" if delimiters <= _DELIMITERS_COUNTED else ""
+    delimiters = min(delimiters, _DELIMITERS_COUNTED)
+    row = rf"(?mR)^{others}(?:{between}{others}){{{delimiters}}}{end}"
     is_wrong = pl.Series([False]).new_from_index(0, table.height)
-    for column in table.get_columns() if delimiters > 1 else ():
-        is_wrong |= column.alias("cells").str.contains(row).fill_null(False)
+    for column in table.get_columns():
+        behind_first_line = column.alias("cells").str.replace(r"^[^\r\n]*\r?\n?", "")
+        is_wrong |= (behind_first_line.str.count_matches(row) > 1).fill_null(False)
     if is_wrong.any():
         raise TableError(
             "a cell holds whole rows of the table: a quote is not closed",
             where=f"{where}, {rows_where(is_wrong)}",
-            remedy="close the quote, or set quote in the section [reading] of the policy",
+            remedy="close the quote, or set quote in the section [reading] of the policy; if the "
+            "cell is right, leave out its line ends",
         )
     return table
 
@@ -118,10 +124,11 @@ def _dialect(beginning: bytes, reading: Reading, where: str) -> Dialect:
             remedy="correct encoding in the section [reading] of the policy, or leave it out",
         ) from None
     except csv.Error:  # a name of more letters than the standard library reads
-        raise _unreadable(where) from None
+        raise unreadable(where) from None
 
 
-def _check_header(dialect: Dialect, where: str) -> None:
+def check_header(dialect: Dialect, where: str) -> None:
+    """Refuse too many columns, and columns without a name of their own."""
     check_number(len(dialect.header))
     problems = []
     unnamed = [number for number, name in enumerate(dialect.header, 1) if not name.strip()]
@@ -201,7 +208,8 @@ def _beginning(path: Path) -> bytes:
         return file.read(_BEGINNING)
 
 
-def _unreadable(where: str) -> TableError:
+def unreadable(where: str) -> TableError:
+    """That a file is no CSV as it is read."""
     return TableError(
         "the file cannot be read as CSV",
         where=where,

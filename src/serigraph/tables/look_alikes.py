@@ -7,9 +7,10 @@ says that such texts are distinct.
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Collection
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Set
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -17,6 +18,7 @@ import polars as pl
 from serigraph.errors import TableError
 from serigraph.policy import Policy
 from serigraph.tables.cells import different
+from serigraph.tables.protection import named_by_itself
 from serigraph.tables.rows import counted
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 # A whole number, of which the groups are what it comes to: the sign and the digits.
 WHOLE_NUMBER = r"^\+?(-?)0*([0-9]+?)(?:\.0+)?$"
 _NUMBER = r"^[+-]?[0-9]+(?:[.,][0-9]+)?$"
+_LITTLE = "zeros, capitals, blanks, dashes or forms of letters only"
+_SELECTORS = re.compile("[\ufe00-\ufe0f]")  # which choose among shapes of a letter
 _TRUTH = {"true": "1", "false": "0"}
 REMEDY = (
     "write them in one way, or set look_alikes = "
@@ -90,20 +94,32 @@ def described_ids(alike: int, here: str, there: str) -> list[str]:
 
 def check_ids(ids: pl.Series, known: Callable[[], pl.Series], policy: Policy) -> None:
     """Refuse ids that the ledger writes in another way; ``ids`` are those that it does not know."""
-    if policy.reading.look_alikes == "distinct" or ids.dtype != pl.String:
+    if policy.reading.look_alikes == "distinct" or ids.dtype != pl.String or ids.is_empty():
         return
-    if ids.str.contains(WHOLE_NUMBER).any():
-        refuse_ids(ids_written_otherwise(ids, known()))
+    refuse_ids(known_otherwise(ids, known()))
+
+
+def known_otherwise(unknown: pl.Series, known: pl.Series) -> int:
+    """How many ids differ from one that is known in zeros or capitals only."""
+
+    def key(ids: pl.Series) -> pl.Series:
+        return whole_numbers(ids).str.to_lowercase()
+
+    return int(key(unknown).is_in(key(known).implode()).sum())
 
 
 def refuse_ids(alike: int) -> None:
     """Refuse so many ids that the ledger writes in another way, if there are any."""
-    if problems := described_ids(alike, "the table or registry", "the ledger"):
+    if alike:
         raise TableError(
             "people of earlier releases would become new people",
             where="id column",
             remedy="write the ids as in earlier releases",
-            problems=problems,
+            problems=[
+                f"{counted(alike, 'id')} of the table or registry "
+                f"{'differs' if alike == 1 else 'differ'} from the ledger's in zeros or capitals "
+                f"only: {REMEDY}"
+            ],
         )
 
 
@@ -144,24 +160,20 @@ def check_values(
     shown_before: Callable[[], Collection[str]],
 ) -> None:
     """Refuse a table in which a value is written nearly as a protected one and so is not protected,
-    or is a number that earlier releases wrote otherwise and so would have a second budget.
+    or as another protected one, and so would have a second budget.
 
-    Only names that the policy spells out are named. ``shown_before`` gives the protected values of
-    earlier releases.
+    Values that the policy spells out are what they are, and only they are named. ``shown_before``
+    gives the protected values of earlier releases.
     """
     if policy.reading.look_alikes == "distinct":
         return
-    problems = _unprotected(values, choice, policy)
-    held = pl.Series([each.name for each in values.protected if each.people], dtype=pl.String)
-    if numbers(held).null_count() < len(held):
-        before = pl.Series(sorted(shown_before()), dtype=pl.String)
-        alike = written_otherwise(held, before, numbers)
-        if alike:
-            are = "is a number" if alike == 1 else "are numbers"
-            problems.append(
-                f"{counted(alike, 'value')} {are} that earlier releases wrote otherwise, and would "
-                "be protected as new"
-            )
+    named = named_by_itself(policy, choice)
+    held = [each.name for each in values.protected if each.people]
+    problems = _unprotected(values, named)
+    if any(name not in named for name in held):
+        problems += _twice_in_the_table(held, named)
+        before = set(shown_before()).difference(policy.protected.classes)
+        problems += _written_otherwise_before(held, named, before)
     if problems:
         raise TableError(
             "protected values are written in more than one way",
@@ -171,27 +183,74 @@ def check_values(
         )
 
 
-def _unprotected(values: ValueList, choice: ProtectedChoice, policy: Policy) -> list[str]:
+def _unprotected(values: ValueList, named: Set[str]) -> list[str]:
     """Unprotected values of the table that look like protected ones, but for those that are named
     as unprotected."""
-    named = {*choice.values, *policy.protected.thresholds}
-    members = [each for listed in values.classes.values() for each in listed]
-    protected = [each.name for each in (*members, *values.protected)]
+    members = {each.name for listed in values.classes.values() for each in listed}
+    protected = sorted(members.union(each.name for each in values.protected))
     by_look = dict(zip(looks(protected), protected, strict=True))
     others = [each.name for each in values.unprotected if each.people and each.name not in named]
-    found = Counter(by_look[look] for look in looks(others) if look in by_look)
+    alike = (by_look[look] for look in looks(others) if look in by_look)
+    found = Counter(repr(like) if like in named or like in members else "a value" for like in alike)
     return [
-        f"{like!r} is protected, and {counted(number, 'value')} that "
-        f"{'differs' if number == 1 else 'differ'} from it in zeros, capitals, blanks or forms of "
-        f"letters {'is' if number == 1 else 'are'} not"
+        f"{like} is protected, and {counted(number, 'value')} that "
+        f"{'differs' if number == 1 else 'differ'} from it in {_LITTLE} "
+        f"{'is' if number == 1 else 'are'} not"
         for like, number in sorted(found.items())
     ]
 
 
-def looks(names: list[str]) -> list[str]:
-    """What each name comes to if zeros, capitals, blanks and forms of letters do not count."""
-    as_numbers = numbers(pl.Series(names, dtype=pl.String)).to_list()
+def _twice_in_the_table(held: list[str], named: Set[str]) -> list[str]:
+    """Protected values that look like each other. Codes with other zeros may stand side by side, as
+    in ICD-9."""
+    is_number = numbers(pl.Series(held, dtype=pl.String)).is_not_null()
+    of_look: dict[str, list[str]] = defaultdict(list)
+    for name, look, number in zip(held, looks(held), is_number, strict=True):
+        if not number:
+            of_look[look].append(name)
+    repeated = [each for each in of_look.values() if len(each) > 1 and not named >= set(each)]
+    alike = sum(map(len, repeated))
+    if not alike:
+        return []
     return [
-        number or " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-        for name, number in zip(names, as_numbers, strict=True)
+        f"{alike:,} values differ from each other in capitals, blanks, dashes or forms of "
+        "letters only, and each would be protected as a value of its own"
     ]
+
+
+def _written_otherwise_before(held: list[str], named: Set[str], before: Set[str]) -> list[str]:
+    """Protected values that are new, and look like one that earlier releases had."""
+    known = set(looks(sorted(before)))
+    new = [name for name in held if name not in before and name not in named]
+    alike = sum(look in known for look in looks(new))
+    if not alike:
+        return []
+    return [
+        f"{counted(alike, 'value')} {'differs' if alike == 1 else 'differ'} from what earlier "
+        f"releases wrote in {_LITTLE}, and would be protected as new"
+    ]
+
+
+def looks(names: list[str]) -> list[str]:
+    """What each name comes to if zeros, capitals, blanks, invisible marks, kinds of dashes and
+    forms of letters do not count.
+
+    >>> looks(["COVID\\u201119", "covid-19", "HI\\u200bV", "5.00"])
+    ['covid-19', 'covid-19', 'hiv', '5']
+    """
+    plain = [_plain(name) for name in names]
+    as_numbers = numbers(pl.Series(plain, dtype=pl.String)).to_list()
+    return [number or text for text, number in zip(plain, as_numbers, strict=True)]
+
+
+def _plain(name: str) -> str:
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    if not folded.isascii():
+        seen = _SELECTORS.sub("", folded)
+        kinds = map(unicodedata.category, seen)
+        folded = "".join(
+            "-" if kind == "Pd" else letter
+            for letter, kind in zip(seen, kinds, strict=True)
+            if kind != "Cf"
+        )
+    return " ".join(folded.split())

@@ -18,6 +18,7 @@ from serigraph.policy import Policy
 from serigraph.population import CodedValues, ProtectedValue, starts_of
 from serigraph.privacy.gaps import threshold_left
 from serigraph.short_repr import Undisclosed
+from serigraph.texts import composed, in_one_form
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +74,15 @@ class ProtectedChoice:
 
     @staticmethod
     def from_json(text: str) -> ProtectedChoice:
+        """The choice again, with names in the form that tables are read in."""
         stored = json.loads(text)
-        gaps = stored.get("gap_survival", {})
+        values = composed(pl.Series(stored["values"], dtype=pl.String))
+        survival: dict[str, Fraction] = {}
+        for value, left in stored.get("gap_survival", {}).items():
+            name = in_one_form(value)
+            survival[name] = survival.get(name, Fraction(1)) * Fraction(left)
         return ProtectedChoice(
-            stored["rule"],
-            tuple(stored["values"]),
-            tuple((value, Fraction(left)) for value, left in sorted(gaps.items())),
+            stored["rule"], tuple(sorted(set(values))), tuple(sorted(survival.items()))
         )
 
 
@@ -104,6 +108,12 @@ def choose(policy: Policy, people: pl.DataFrame) -> ProtectedChoice:
     if chosen.excepted or chosen.values == "all":
         return ProtectedChoice("all but", tuple(sorted(set(chosen.excepted))))
     return ProtectedChoice("only", tuple(sorted(set(chosen.values))))
+
+
+def named_by_itself(policy: Policy, choice: ProtectedChoice) -> set[str]:
+    """The values that the policy spells out, apart from members of classes."""
+    own = {name for name in policy.protected.thresholds if name not in policy.protected.classes}
+    return own if policy.protected.rarest is not None else own.union(choice.values)
 
 
 @dataclass(frozen=True)

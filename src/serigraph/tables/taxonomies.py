@@ -10,9 +10,9 @@ from typing import Literal
 import polars as pl
 
 from serigraph.errors import TaxonomyError
-from serigraph.policy.sections import in_one_form
 from serigraph.population import Taxonomy
 from serigraph.tables.dialect import detect_encoding
+from serigraph.texts import composed
 
 NEW_BRANCH = "(new)"
 
@@ -27,11 +27,11 @@ def read_taxonomy(path: Path) -> Taxonomy:
             where=str(path),
             remedy="correct the path in the policy",
         ) from None
-    text = in_one_form(data.decode(detect_encoding(data), errors="replace"))
+    text = data.decode(detect_encoding(data), errors="replace")
     delimiter = ";" if ";" in text or "," not in text else ","
     try:
         rows = [
-            [cell.strip() for cell in row]
+            row
             for row in csv.reader(io.StringIO(text), delimiter=delimiter)
             if any(cell.strip() for cell in row)
         ]
@@ -41,7 +41,8 @@ def read_taxonomy(path: Path) -> Taxonomy:
             where=str(path),
             remedy="give every leaf a line of its own, and levels a semicolon between them",
         ) from None
-    return Taxonomy.from_rows(rows, where=str(path))
+    cells = iter(composed(pl.Series([cell for row in rows for cell in row], dtype=pl.String)))
+    return Taxonomy.from_rows([[next(cells) for _ in row] for row in rows], where=str(path))
 
 
 def covering(

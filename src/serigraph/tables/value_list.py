@@ -12,7 +12,7 @@ import polars as pl
 from serigraph.errors import PolicyError
 from serigraph.policy import Policy
 from serigraph.tables.look_alikes import looks
-from serigraph.tables.protection import ProtectedChoice, choose
+from serigraph.tables.protection import ProtectedChoice, choose, named_by_itself
 from serigraph.tables.rows import counted
 
 _NAMED = 20
@@ -69,7 +69,7 @@ def list_values(
     people = dict(zip(holders["value"].to_list(), holders["people"].to_list(), strict=True))
     classes = policy.protected.classes
     in_classes = {member for members in classes.values() for member in members}
-    named = _named_by_itself(policy, choice)
+    named = named_by_itself(policy, choice)
     covered = {name for name in named.union(people) if choice.covers(name)}
 
     def listed(names: Iterable[str], known: Iterable[str]) -> tuple[ListedValue, ...]:
@@ -111,12 +111,6 @@ def check_held(values: ValueList, policy: Policy, where: str) -> None:
         "may come later",
         problems=problems,
     )
-
-
-def _named_by_itself(policy: Policy, choice: ProtectedChoice) -> set[str]:
-    """The values that the policy spells out, apart from members of classes."""
-    own = {name for name in policy.protected.thresholds if name not in policy.protected.classes}
-    return own if policy.protected.rarest is not None else own.union(choice.values)
 
 
 class _Suggestions:

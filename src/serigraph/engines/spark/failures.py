@@ -16,10 +16,12 @@ from serigraph.errors import (
     ClusterUnreachable,
     ExecutorUnfit,
     JavaNotFound,
+    LedgerDamaged,
     SerigraphError,
     StorageError,
     TableError,
 )
+from serigraph.ledger.parts import NOT_ADDED_UP, VALUE_TWICE
 
 OTHER_VERSION = "this executor has another version of serigraph"
 _NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
@@ -80,6 +82,8 @@ def _translated(
             where=where,
             remedy=f"install serigraph {__version__} on every machine of the cluster",
         )
+    if VALUE_TWICE in text:
+        return LedgerDamaged(VALUE_TWICE, where="ledger", remedy=NOT_ADDED_UP)
     if "PYTHON_VERSION_MISMATCH" in text or "Cannot run program" in text:
         return ExecutorUnfit(
             "an executor does not have the same Python as the driver",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from serigraph.engines.spark.recalling import RecallCompositions, RecallMembers
 from serigraph.engines.spark.versions import of_this_version
 from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.layout import Layout
-from serigraph.ledger.parts import GROUPS, MEMBERS, PEOPLE, VALUES, files_of
+from serigraph.ledger.parts import GROUPS, MEMBERS, PEOPLE, VALUES, files_of, forms_of
 from serigraph.ledger.storage import storage_errors
 
 if TYPE_CHECKING:
@@ -41,8 +42,9 @@ class LedgerFrames:
         return self._read(GROUPS, "group long, size long, present long")
 
     def values(self) -> DataFrame:
-        """``release``, ``group``, ``value``, ``count``."""
-        return self._read(VALUES, "group long, value string, count long")
+        """``release``, ``group``, ``value`` (in the form that tables are read in), ``count``."""
+        rows = self._read(VALUES, "group long, value string, count long")
+        return rows.replace(self._renamed, subset=["value"]) if self._renamed else rows
 
     def people(self) -> DataFrame:
         """``person``, the number given once, and ``id`` as the table has it.
@@ -96,6 +98,18 @@ class LedgerFrames:
             of_this_version(RecallCompositions(tuple(protected))),
             "was long, size long, value array<int>, count array<long>",
         )
+
+    @cached_property
+    def _renamed(self) -> dict[Any, Any]:
+        """The values that an older ledger has in another form than tables are read in."""
+        rows = self._read(VALUES, "group long, value string, count long")
+        renamed: dict[Any, Any] = {}
+        for (_,), found in pl.DataFrame(
+            rows.select("release", "value").distinct().toArrow()
+        ).group_by("release"):
+            names = found["value"]
+            renamed |= dict(zip(names, forms_of(names), strict=True))
+        return {name: form for name, form in renamed.items() if name != form}
 
     def _named(self, files: list[Any], schema: str) -> DataFrame:
         """Files for tasks to read, spread over them."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from serigraph.engines.spark.cells import REGISTRY, TABLE
-from serigraph.tables.look_alikes import ids_written_otherwise
+from serigraph.tables.look_alikes import ids_written_otherwise, known_otherwise
 from serigraph.tables.people import column_name, has_repeats, one_row_a_person
 from serigraph.tables.values import value_sets
 
@@ -59,9 +59,10 @@ class Merge:
         known = everybody.join(past, on="id", how="semi")["present"]
         facts += Counter(known_present=int(known.sum()), known_absent=int((~known).sum()))
         if everybody["id"].dtype == pl.String:
+            unknown = everybody.join(past, on="id", how="anti")["id"]
             facts += Counter(
                 alike_registry=ids_written_otherwise(table["id"], registry["id"]),
-                alike_ledger=ids_written_otherwise(everybody["id"], past["id"]),
+                alike_ledger=known_otherwise(unknown, past["id"]),
             )
         told = pl.DataFrame({FACTS: [pickle.dumps(dict(facts))]})
         # Spark takes quadratic time over long runs of lists that are null.

@@ -149,7 +149,9 @@ def _merged(
     for each in parts[1:]:
         rows = rows.unionByName(each, allowMissingColumns=True)
     task = Merge(len(understood.domains))
-    together = f.regexp_replace("id", WHOLE_NUMBER, "$1$2") if id_type == "string" else f.col("id")
+    together = f.col("id")
+    if id_type == "string":  # ids that look alike meet in one task
+        together = f.lower(f.regexp_replace("id", WHOLE_NUMBER, "$1$2"))
     sent = rows.repartition(number_of_tasks(number, rows), together)
     return each_partition(sent, task, task.schema(id_type))
 

@@ -17,8 +17,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from serigraph.engines.spark.pieces import batches_of, past_key
-from serigraph.errors import ImpossibleState
-from serigraph.population import composed
+from serigraph.errors import ImpossibleState, LedgerDamaged
+from serigraph.ledger.parts import NOT_ADDED_UP, VALUE_TWICE
+from serigraph.texts import composed
 
 _ROWS = 1_000_000  # that are looked at together
 
@@ -75,8 +76,11 @@ class RecallCompositions:
                 groups = pl.read_parquet(file["groups"], glob=False)
                 sizes = groups.select("group", pl.col(file["size"]).cast(pl.Int64).alias("size"))
                 for rows in _read(Path(file["values"]), ["group", "value", "count"]):
+                    forms = composed(rows["value"].cast(pl.String))
+                    if forms.n_unique() < rows["value"].n_unique():
+                        raise LedgerDamaged(VALUE_TWICE, where="ledger", remedy=NOT_ADDED_UP)
                     held = rows.with_columns(
-                        pl.col("value").cast(pl.String).cast(names, strict=False).to_physical(),
+                        forms.cast(names, strict=False).to_physical(),
                         pl.col("count").cast(pl.Int64),
                     ).drop_nulls()
                     packed = held.group_by("group").agg(pl.col("value").cast(pl.Int32), "count")

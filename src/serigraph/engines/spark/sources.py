@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from serigraph.errors import TableError
 from serigraph.policy import Reading
 from serigraph.tables import read_table
 from serigraph.tables.canonical import Role, canonical
+from serigraph.tables.csv_files import check_header, unreadable
 from serigraph.tables.dialect import detect_dialect
 from serigraph.tables.preparing import refusal_of
 from serigraph.tables.signatures import BY_SUFFIX
@@ -111,19 +113,15 @@ def _csv(session: SparkSession, path: str, reading: Reading) -> DataFrame | None
                 where=path,
                 remedy="correct encoding in the section [reading] of the policy, or leave it out",
             ) from None
+        except csv.Error:
+            raise unreadable(path) from None
         if dialect.encoding not in _ENCODINGS:
             return None
-        names = dialect.header
-        if not names or len(set(names)) < len(names) or not all(name.strip() for name in names):
-            raise TableError(
-                "the first line does not name the columns",
-                where=path,
-                remedy="give every column a name of its own in the first line",
-            )
+        check_header(dialect, path)
         # A line is refused for any of its cells, not only for those that the policy names.
         return session.read.option("columnPruning", "false").csv(
             path,
-            schema=", ".join(f"`{name.replace('`', '``')}` string" for name in names),
+            schema=", ".join(f"`{name.replace('`', '``')}` string" for name in dialect.header),
             header=True,
             sep=dialect.delimiter,
             quote=dialect.quote or "",

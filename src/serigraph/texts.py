@@ -16,3 +16,8 @@ def composed(texts: pl.Series) -> pl.Series:
     plain = texts.str.strip_chars()
     is_ascii = bool((plain.str.len_bytes() == plain.str.len_chars()).all())
     return plain if is_ascii else plain.str.replace_all(_AROUND, "").str.normalize("NFC")
+
+
+def in_one_form(text: str) -> str:
+    """One text in that form."""
+    return str(composed(pl.Series([text]))[0])
