@@ -134,7 +134,9 @@ def _end_with(parent: int) -> None:
 
 
 def _say_nothing_but_in_python() -> None:
-    """Keep what libraries say of memory, thousands of lines at times, off the terminal."""
+    """Keep what libraries say of memory, thousands of lines at times, off the terminal; also the
+    exceptions that they print and do not raise."""
+    sys.excepthook = lambda *_printed: None
     if sys.stderr is not None:
         sys.stderr = os.fdopen(os.dup(sys.stderr.fileno()), "w", buffering=1)
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -151,6 +153,10 @@ def _end_when_a_thread_is_lost() -> None:
 
     logging.getLogger("concurrent.futures").addHandler(Ending(logging.CRITICAL))
     threading.excepthook = lambda _lost: os._exit(1)
-    sys.unraisablehook = lambda lost: (
-        os._exit(1) if isinstance(lost.exc_value, MemoryError) else sys.__unraisablehook__(lost)
-    )
+
+    def end_if_lost(lost: sys.UnraisableHookArgs) -> None:
+        if isinstance(lost.exc_value, MemoryError) or "in thread" in (lost.err_msg or ""):
+            os._exit(1)
+        sys.__unraisablehook__(lost)
+
+    sys.unraisablehook = end_if_lost
