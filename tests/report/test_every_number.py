@@ -597,11 +597,26 @@ def test_what_publish_prints(made: Made) -> None:
         for line, allowed in zip(shown, published_lines(made, number), strict=True):
             assert line in allowed
         lost = figures(made, number)["mean_normalised_width"]
-        for note in (line for line in lines if line.startswith("  note: ") and has_number(line)):
+        notes = [line for line in lines if line.startswith("  note: ") and has_number(line)]
+        if number > 1:
+            assert notes.pop(0) == note_on_people(made, number)
+        for note in notes:
             assert made.case.form == "generalised"
             share = re.match(r"  note: (\d+)% of the precision is lost", note)
             assert share is not None, note
             assert int(share[1]) / 100 == pytest.approx(lost.expected, abs=0.0051)
+
+
+def note_on_people(made: Made, number: int) -> str:
+    """How many people of the table were members of an earlier release."""
+    *earlier, now = made.series.releases[:number]
+    known = {person for release in earlier for person in release.group}
+    people, new = len(now.values), len(now.values.keys() - known)
+    was, are = ("was" if people - new == 1 else "were"), ("is" if new == 1 else "are")
+    return (
+        f"  note: of {people:,} people in the table {people - new:,} {was} in the series before, "
+        f"and {new:,} {are} new to it"
+    )
 
 
 def value_list(made: Made, number: int) -> str:
