@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.population import Kind, Population, ProtectedValue, Taxonomy
+from serigraph.model import Kind, Population, ProtectedValue, Taxonomy
 from serigraph.privacy import ConstantRatio
 from serigraph.tables.domains import coded
 

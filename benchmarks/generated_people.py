@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from benchmarks.data_sets import Column, DataSet, data_set, falling_shares
-from serigraph.population import Taxonomy
+from serigraph.model import Taxonomy
 
 HALF = Fraction(1, 2)
 RELEASES = 10  # at 1/2 a target of 14.93

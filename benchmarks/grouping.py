@@ -27,9 +27,9 @@ from benchmarks.generated_people import generated_data_sets
 from benchmarks.median_splitting import median_splitting
 from benchmarks.real_people import real_data_sets
 from serigraph.grouping import Demand, Grouping, Method, form_groups
-from serigraph.population import History, Population
-from serigraph.randomness import SeededRandomness
+from serigraph.model import Past, Population
 from serigraph.recoding import normalised_widths
+from serigraph.runtime.randomness import SeededRandomness
 
 NARROWER = 0.8
 NEAR_SMALLEST = 1.05
@@ -98,7 +98,7 @@ def _measured(
     seed: int,
 ) -> Measured:
     population = data.population
-    history = History.none(population.size)
+    history = Past.none(population.size)
     weight = np.ones(population.size, dtype=np.uint8)
     keys = SeededRandomness(seed).keys(population.size)
     begin = time.perf_counter()

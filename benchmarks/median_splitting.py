@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.population import Population
+from serigraph.model import Population
 
 
 def median_splitting(

@@ -27,7 +27,7 @@ import polars as pl
 from serigraph.auditing.from_ledger import evidence_of
 from serigraph.auditing.result import Examined, examine
 from serigraph.ledger import ReleaseDraft, Series
-from serigraph.population import Proof
+from serigraph.model import Proof
 
 THRESHOLD = Fraction(1, 2)
 Result = TypeVar("Result")

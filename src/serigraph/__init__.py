@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from serigraph._version import __version__
-from serigraph.on_demand import on_demand
+from serigraph.runtime.on_demand import on_demand
 
 if TYPE_CHECKING:
     from serigraph.auditing import audit

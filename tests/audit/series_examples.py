@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from serigraph.ledger import Series
-from serigraph.randomness import SeededRandomness
 from serigraph.reporting import publish_with_report
+from serigraph.runtime.randomness import SeededRandomness
 
 VALUES = ("flu", "gout", "migraine", "chlamydia", "syphilis", "HIV")
 WEIGHTS = (40, 30, 24, 3, 2, 1)

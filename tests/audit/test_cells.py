@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from serigraph.auditing.cells import CellReader
-from serigraph.population import Domain, Taxonomy
+from serigraph.model import Domain, Taxonomy
 
 AGES = Domain("age", "numeric", pl.Series([17, 20, 25, 30, 31, 40, 65]))
 WEIGHTS = Domain("weight", "numeric", pl.Series([-2.5, 0.5, 1.5, 1000.0]))

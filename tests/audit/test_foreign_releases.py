@@ -15,7 +15,7 @@ from audit.foreign_examples import DIALECTS, HELD, MEMBERS, RAW, write
 from serigraph.auditing import Tolerated, audit_releases
 from serigraph.auditing.matching import match, read_regions
 from serigraph.errors import InputRefused, TableError
-from serigraph.population import Domain
+from serigraph.model import Domain
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -26,7 +26,7 @@ from serigraph.errors import Infeasible, TableError
 from serigraph.ledger import Series
 from serigraph.policy import read_policy
 from serigraph.publishing import publish
-from serigraph.randomness import SeededRandomness
+from serigraph.runtime.randomness import SeededRandomness
 
 # Texts that a careless writer or reader of CSV files would take for something else.
 COMMON = ("flu", "gout; chronic", "missing")

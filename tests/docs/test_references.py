@@ -18,7 +18,7 @@ from serigraph.auditing import Audit
 from serigraph.cli import app as command_line
 from serigraph.ledger import PastExposure, ReleaseRecord
 from serigraph.planning import SeriesPlan
-from serigraph.publishing import Begun, PersonHistory, Published, Status
+from serigraph.publishing import NewSeries, PersonHistory, Published, Status
 from serigraph.publishing.standing import ValueStanding
 from serigraph.reporting.series_report import SeriesReport
 from serigraph.reporting.verifying import Verified
@@ -27,7 +27,7 @@ from serigraph.signing import KeyPair
 REFERENCE = ROOT / "docs/reference"
 RESULTS = [
     Audit,
-    Begun,
+    NewSeries,
     KeyPair,
     PastExposure,
     PersonHistory,

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from population.models import Person, population_of
-from serigraph.population import Population, ProtectedValue
+from model.models import Person, population_of
+from serigraph.model import Population, ProtectedValue
 
 
 def crowded(holders: int, others: int) -> Population:

@@ -24,9 +24,9 @@ from serigraph.engines.compiling import (
 )
 from serigraph.engines.plan import Form
 from serigraph.grouping import kernels as grouping
-from serigraph.population import History
-from serigraph.randomness import SeededRandomness
+from serigraph.model import Past
 from serigraph.recoding import kernels as recoding
+from serigraph.runtime.randomness import SeededRandomness
 from serigraph.verification import kernels as verification
 
 PACKAGE = Path(compiling.__file__).parents[1]
@@ -54,7 +54,7 @@ def test_a_release_uses_what_was_compiled_ahead(form: Form) -> None:
     compile_last()
     ahead = [set(kernel.signatures) for kernel in KERNELS]
     population = generated("uniform", "frequent", 17_000, np.random.default_rng(1))
-    make_release(population, History.none(17_000), plan(form, "top-down"), SeededRandomness(1))
+    make_release(population, Past.none(17_000), plan(form, "top-down"), SeededRandomness(1))
     assert [set(kernel.signatures) for kernel in KERNELS] == ahead
     assert all(ahead)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.crowded import crowded
-from population.settings import unhurried
+from model.settings import unhurried
 from serigraph.engines.feasibility import Counts, excess_holders, missing_holders
 
 

@@ -27,7 +27,7 @@ COMPILED, FOUND = ["3", "5", "0"], ["3", "5", "1"]
 STAGES = """
 import time
 from serigraph.engines.compiling import _is_compiled, ready_kernels
-from serigraph.threads import awaited
+from serigraph.runtime.threads import awaited
 awaited(ready_kernels(lambda stage, *_: print(stage)))
 while not _is_compiled():  # the second process takes longer than the first, at times
     time.sleep(0.1)
@@ -205,7 +205,7 @@ def test_the_temporary_folder_of_one_process_is_private_and_said_to_be_temporary
     tmp_path: Path,
 ) -> None:
     program = (
-        "from serigraph.cache_folder import cache_folder, is_temporary\n"
+        "from serigraph.runtime.cache_folder import cache_folder, is_temporary\n"
         "here = cache_folder()\n"
         "print(here, oct(here.stat().st_mode), is_temporary(here), is_temporary(here.parent))"
     )
@@ -229,7 +229,7 @@ def test_the_folder_follows_the_environment(tmp_path: Path) -> None:
 def test_a_user_without_a_name_and_a_home_has_a_temporary_folder(tmp_path: Path) -> None:
     program = (
         "import os, shutil, tempfile, weakref\n"  # the interpreter may be closed to this user
-        "from serigraph.cache_folder import cache_folder, is_temporary\n"
+        "from serigraph.runtime.cache_folder import cache_folder, is_temporary\n"
         "os.setuid(54321)\n"
         "print(is_temporary(cache_folder()), cache_folder())"
     )

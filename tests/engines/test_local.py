@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from population.models import (
+from model.models import (
     WIDTHS,
     PastGroup,
     Person,
@@ -20,10 +20,10 @@ from population.models import (
     population_of,
     protected_names,
 )
-from serigraph.engines import Made, Plan, make_release
+from serigraph.engines import Plan, VerifiedRelease, make_release
 from serigraph.errors import Infeasible, PromiseError
 from serigraph.privacy.strategies import ConstantRatio, Geometric, OptimalSchedule, Strategy
-from serigraph.randomness import SeededRandomness
+from serigraph.runtime.randomness import SeededRandomness
 from verification.brute_force import is_kept, probabilities
 
 PLAN = Plan(
@@ -56,7 +56,9 @@ def plans(draw: st.DrawFn) -> Plan:
     )
 
 
-def made(people: list[Person], releases: list[list[PastGroup]], plan: Plan, seed: int = 1) -> Made:
+def made(
+    people: list[Person], releases: list[list[PastGroup]], plan: Plan, seed: int = 1
+) -> VerifiedRelease:
     names = protected_names(people)
     thresholds = {name: Fraction(2, 3) if name == "b" else Fraction(1, 2) for name in names}
     population = population_of(people, names, thresholds)

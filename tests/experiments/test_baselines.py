@@ -13,8 +13,8 @@ from serigraph.experiments.baselines import anatomy, mondrian, unprotected
 from serigraph.experiments.m_invariance import FIRST_COUNTERFEIT, Memory, m_invariant
 from serigraph.experiments.run import run_series
 from serigraph.experiments.setting import Setting, populations
-from serigraph.population import Population
-from serigraph.randomness import SeededRandomness
+from serigraph.model import Population
+from serigraph.runtime.randomness import SeededRandomness
 
 SOURCE = built_in_source(1_500)
 

@@ -13,8 +13,8 @@ from serigraph.experiments import Simulation, built_in_source, write_simulation
 from serigraph.experiments.exposure_audit import audit_series
 from serigraph.experiments.memory import Shown, recalled
 from serigraph.ledger import Series
+from serigraph.model import Proof
 from serigraph.policy import read_policy
-from serigraph.population import Proof
 from serigraph.publishing import publish, status
 from serigraph.tables import prepare, read_table
 

@@ -20,15 +20,15 @@ EXTENT = Extent(rounds=3, queries=40, people_in_strategies=200, return_rates=(0.
 @pytest.fixture(scope="module")
 def twice(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Study]:
     folder = tmp_path_factory.mktemp("study")
-    heard: list[tuple[int, int]] = []
+    unpack: list[tuple[int, int]] = []
     study = reproduce(
         built_in_source(400),
         folder / "one",
         extent=EXTENT,
-        advance=lambda done, total, _name: heard.append((done, total)),
+        advance=lambda done, total, _name: unpack.append((done, total)),
     )
     total = len(all_settings(EXTENT, 1))
-    assert heard == [(done, total) for done in range(1, total + 1)]
+    assert unpack == [(done, total) for done in range(1, total + 1)]
     reproduce(built_in_source(400), folder / "two", extent=EXTENT, workers=2)
     return folder / "one", folder / "two", study
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from grouping.naive import PastGroup, Person
 from serigraph.grouping import Demand, Grouping, Method, form_groups
-from serigraph.population import Domain, History, Population, ProtectedValue, Taxonomy
+from serigraph.model import Domain, Past, Population, ProtectedValue, Taxonomy
 from serigraph.privacy import ConstantRatio, Geometric, OptimalSchedule, Strategy
 
 REGIONS = Taxonomy.from_rows(
@@ -36,7 +36,7 @@ class Case:
     strategies: tuple[Strategy, ...]  # of each value
     thresholds: tuple[Fraction, ...]
     population: Population
-    history: History
+    history: Past
     demand: Demand
     method: Method
     weight: NDArray[np.uint8]
@@ -133,7 +133,7 @@ def case(
     )
 
 
-def _history(people: Sequence[Person]) -> History:
+def _history(people: Sequence[Person]) -> Past:
     """Past groups as arrays; the j-th past group of everybody belongs to the j-th release."""
     groups: list[PastGroup] = []
     releases = max((len(person.past) for person in people), default=0)
@@ -145,7 +145,7 @@ def _history(people: Sequence[Person]) -> History:
                 groups.append(group)
             past[place, release] = known[0] if known else len(groups) - 1
     entries = [sorted(group.counts.items()) for group in groups]
-    return History.of_groups(
+    return Past.of_groups(
         past,
         lengths=[len(each) for each in entries],
         value=[value for each in entries for value, _ in each],

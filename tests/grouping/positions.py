@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.population import Population
+from serigraph.model import Population
 
 FIFTHS = 5
 ENOUGH = 800  # holders by chance: the standard error of a lift is 3.5 % there

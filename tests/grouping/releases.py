@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.engines.plan import Form, Made, Plan
+from serigraph.engines.plan import Form, Plan, VerifiedRelease
 from serigraph.grouping import Method
-from serigraph.population import Domain, History, Population, ProtectedValue
+from serigraph.model import Domain, Past, Population, ProtectedValue
 from serigraph.privacy import ConstantRatio
 
 Spread = Literal["uniform", "clustered"]
@@ -82,13 +82,13 @@ def with_values(population: Population, held: NDArray[np.int64]) -> Population:
     )
 
 
-def history_of(made: Made) -> History:
+def history_of(made: VerifiedRelease) -> Past:
     """What the ledger would know after a first release of the same people and values."""
     proof = made.proof
     number = {value.name: place for place, value in enumerate(made.population.protected)}
     entries = np.bincount(proof.value_group, minlength=len(proof.size))
     group = proof.group.astype(np.int32)
-    return History.of_groups(
+    return Past.of_groups(
         np.where(entries[group] > 0, group, -1).astype(np.int32).reshape(-1, 1),
         lengths=entries,
         value=[number[name] for name in proof.value_name],

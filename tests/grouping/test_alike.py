@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grouping.releases import generated, plan
-from population.settings import unhurried
+from model.settings import unhurried
 from serigraph.engines.suppression import demand_of
 from serigraph.grouping import Grouping, form_groups, kernels
-from serigraph.population import History
-from serigraph.randomness import SeededRandomness
+from serigraph.model import Past
+from serigraph.runtime.randomness import SeededRandomness
 
 
 @unhurried
@@ -52,7 +52,7 @@ def test_alike_people_without_a_group_share_a_number(people: int) -> None:
     demand = demand_of(population.protected, plan("bucketised", "top-down"))
     grouping = form_groups(
         population,
-        History.none(people),
+        Past.none(people),
         demand,
         "top-down",
         np.ones(people, dtype=np.uint8),

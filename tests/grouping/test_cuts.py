@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from grouping.cases import Case, cases
 from grouping.test_past import facts_of
-from population.settings import unhurried
+from model.settings import unhurried
 from serigraph.grouping import kernels, whole_box, whole_cell
-from serigraph.grouping.kernels import CROWDED, FORESIGHT, SLACK, WASTEFUL, Facts
+from serigraph.grouping.kernels import CROWDED, FORESIGHT, SLACK, WASTEFUL, GroupingInput
 from serigraph.grouping.problem import scratch
 
 
@@ -55,7 +55,7 @@ def listed(f, s, order, box, asked):  # type: ignore[no-untyped-def]
 
 
 def plainly_listed(
-    f: Facts, box: list[int], ranked: list[list[int]], asked: Asked
+    f: GroupingInput, box: list[int], ranked: list[list[int]], asked: Asked
 ) -> Iterator[tuple[tuple[int, int, int], float]]:
     """The same by its definition: each place of each column's order is looked at."""
     for d, order in enumerate(ranked):
@@ -82,7 +82,7 @@ def plainly_listed(
             yield (d, i, code), score
 
 
-def need(f: Facts, side: list[int], size: int) -> float:
+def need(f: GroupingInput, side: list[int], size: int) -> float:
     """What the values of a side need."""
     holders = Counter(
         int(value)
@@ -95,7 +95,7 @@ def need(f: Facts, side: list[int], size: int) -> float:
     return max((-(-number // caps[value]) * size for value, number in holders.items()), default=0)
 
 
-def border(f: Facts, d: int, left: int, right: int, box: list[int]) -> int | None:
+def border(f: GroupingInput, d: int, left: int, right: int, box: list[int]) -> int | None:
     """The code behind which a region may be cut, if it may be."""
     position = f.position[f.offset[d] :]
     if position[left] == position[right]:
@@ -108,7 +108,7 @@ def border(f: Facts, d: int, left: int, right: int, box: list[int]) -> int | Non
     return next((code for code in range(left, right) if depth[code] == shallowest), None)
 
 
-def width(f: Facts, side: list[int]) -> float:
+def width(f: GroupingInput, side: list[int]) -> float:
     at = f.position[f.offset[:, None] + f.codes[:, side]]
     return float(np.minimum(at.max(axis=1) - at.min(axis=1), 1.0).sum())
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from grouping.positions import lifts, spatial_orders
 from grouping.releases import Spread, Values, generated, history_of, plan, with_values
 from serigraph.engines.local import make_release
-from serigraph.engines.plan import Form, Made
+from serigraph.engines.plan import Form, VerifiedRelease
 from serigraph.grouping import Method
-from serigraph.population import History, Population
-from serigraph.randomness import SeededRandomness
+from serigraph.model import Past, Population
+from serigraph.runtime.randomness import SeededRandomness
 
 PEOPLE: dict[Values, int] = {"rare": 110_000, "frequent": 40_000}
 HELD = 10_000
@@ -31,7 +31,7 @@ def test_no_position_in_a_group_gives_the_holder_away(
     population = generated(spread, values, PEOPLE[values], draw)
     made = make_release(
         population,
-        History.none(population.size),
+        Past.none(population.size),
         plan(form, method),
         SeededRandomness(2),
     )
@@ -43,9 +43,7 @@ def test_a_past_does_not_give_the_holder_away(form: Form) -> None:
     """Half of the people keep their value, the others are dealt a new one."""
     draw = np.random.default_rng(3)
     first = generated("clustered", "rare", PEOPLE["rare"], draw)
-    known = make_release(
-        first, History.none(first.size), plan(form, "top-down"), SeededRandomness(4)
-    )
+    known = make_release(first, Past.none(first.size), plan(form, "top-down"), SeededRandomness(4))
     held = np.full(first.size, -1)
     held[_holders(first)] = first.held
     kept = draw.random(first.size) < 0.5
@@ -69,7 +67,9 @@ def _studied(population: Population) -> NDArray[np.int64]:
     return commonest[:enough]
 
 
-def _assert_blind(made: Made, studied: NDArray[np.int64], draw: np.random.Generator) -> None:
+def _assert_blind(
+    made: VerifiedRelease, studied: NDArray[np.int64], draw: np.random.Generator
+) -> None:
     population = made.population
     holders = _holders(population)[np.isin(population.held, studied)]
     assert HELD <= len(holders) < population.size / 2
@@ -81,7 +81,7 @@ def _assert_blind(made: Made, studied: NDArray[np.int64], draw: np.random.Genera
 
 
 def _lifts_of_rows(
-    made: Made,
+    made: VerifiedRelease,
     holders: NDArray[np.int64],
     studied: NDArray[np.int64],
     draw: np.random.Generator,

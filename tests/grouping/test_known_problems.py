@@ -11,7 +11,7 @@ import pytest
 from grouping.cases import case, number_line
 from grouping.naive import PastGroup, Person, is_run_of_siblings, unbearable_values
 from serigraph.grouping import Method
-from serigraph.population import Domain, Taxonomy
+from serigraph.model import Domain, Taxonomy
 from serigraph.privacy import ConstantRatio
 
 HALF = Fraction(1, 2)

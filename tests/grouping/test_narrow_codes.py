@@ -12,8 +12,8 @@ from grouping.releases import generated, plan
 from serigraph.engines import make_release
 from serigraph.engines.local import demand_of
 from serigraph.grouping.problem import facts, narrowed
-from serigraph.population import Domain, History, Population
-from serigraph.randomness import SeededRandomness
+from serigraph.model import Domain, Past, Population
+from serigraph.runtime.randomness import SeededRandomness
 
 
 def in_a_domain_of(size: int, people: int) -> Population:
@@ -33,7 +33,7 @@ def test_codes_are_as_narrow_as_the_largest_domain_allows(
     f = narrowed(
         facts(
             population,
-            History.none(50),
+            Past.none(50),
             demand_of(population.protected, plan("bucketised", "top-down")),
             np.ones(50, dtype=np.uint8),
             np.zeros(50, dtype=np.uint64),
@@ -50,7 +50,7 @@ def test_nobody_is_mistaken_for_somebody_with_another_code(size: int, people: in
     population = in_a_domain_of(size, people)
     made = make_release(
         population,
-        History.none(people),
+        Past.none(people),
         plan("generalised", "top-down"),
         SeededRandomness(1),
     )

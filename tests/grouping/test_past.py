@@ -14,9 +14,9 @@ from hypothesis import given
 
 from grouping.cases import Case, case, cases, number_line
 from grouping.naive import PastGroup, Person, links_and_survival
-from population.settings import unhurried
+from model.settings import unhurried
 from serigraph.grouping import kernels
-from serigraph.grouping.kernels import Facts
+from serigraph.grouping.kernels import GroupingInput
 from serigraph.grouping.problem import facts, narrowed, scratch
 from serigraph.privacy import ConstantRatio, Geometric
 
@@ -28,7 +28,7 @@ def sorted_by_needs(f, s, people):  # type: ignore[no-untyped-def]
     return touched, kernels.sort_by_needs(f, s, people, 0, len(people), touched)
 
 
-def facts_of(problem: Case) -> Facts:
+def facts_of(problem: Case) -> GroupingInput:
     return narrowed(
         facts(problem.population, problem.history, problem.demand, problem.weight, problem.key)
     )
@@ -109,7 +109,7 @@ def test_who_has_spent_most_is_not_the_holder_more_often_than_others(
 @unhurried
 @given(cases())
 def test_what_all_are_said_to_bear_leaves_everybody_enough(problem: Case) -> None:
-    if not problem.demand.is_borne_by_all(problem.population, problem.history):
+    if not problem.demand.history_within_budget(problem.population, problem.history):
         return
     for base, value in zip(
         problem.demand.base_targets(problem.population), range(len(problem.thresholds)), strict=True
@@ -128,4 +128,4 @@ def test_the_worst_exposure_decides(size: int, is_borne: bool) -> None:
         [ConstantRatio(2, replan=False)],
         [Fraction(1, 2)],
     )
-    assert problem.demand.is_borne_by_all(problem.population, problem.history) == is_borne
+    assert problem.demand.history_within_budget(problem.population, problem.history) == is_borne

@@ -9,16 +9,16 @@ import numpy as np
 
 from grouping.releases import generated, history_of, plan, with_values
 from serigraph.engines.local import make_release
-from serigraph.population import History
+from serigraph.model import Past
 from serigraph.privacy import Geometric
-from serigraph.randomness import SeededRandomness
+from serigraph.runtime.randomness import SeededRandomness
 
 
 def test_no_group_is_larger_than_somebody_asks_for() -> None:
     draw = np.random.default_rng(1)
     first = generated("uniform", "frequent", 20_000, draw)
     geometric = replace(plan("bucketised", "top-down"), strategy=Geometric(Fraction(2)))
-    known = make_release(first, History.none(first.size), geometric, SeededRandomness(2))
+    known = make_release(first, Past.none(first.size), geometric, SeededRandomness(2))
     # One person in twenty returns, and some of those ask for a group of six; others for four.
     past = history_of(known)
     past.groups[draw.random(first.size) > 1 / 20] = -1

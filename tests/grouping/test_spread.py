@@ -12,11 +12,11 @@ from publishing.clinic import new_series
 from serigraph.engines import make_release
 from serigraph.errors import Infeasible
 from serigraph.ledger import Series
+from serigraph.model import Past, Population
 from serigraph.policy import read_policy
-from serigraph.population import History, Population
 from serigraph.publishing import publish
 from serigraph.publishing.terms import plan_of
-from serigraph.randomness import SeededRandomness
+from serigraph.runtime.randomness import SeededRandomness
 from serigraph.tables import prepare, read_table
 
 DRAWS = 20
@@ -69,7 +69,7 @@ def table_of(number: int, load: float, sets: bool) -> pl.DataFrame:
     return people.with_columns(column).filter(pl.Series(draw.random(PEOPLE) < 0.8))
 
 
-def problem(series: Series, table: pl.DataFrame) -> tuple[Population, History]:
+def problem(series: Series, table: pl.DataFrame) -> tuple[Population, Past]:
     policy = read_policy(series.path / "policy.toml")
     population = prepare(read_table(table, policy.reading), policy, None, None).population
     names = [value.name for value in population.protected]

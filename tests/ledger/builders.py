@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from serigraph.ledger import PRESENCE_UNKNOWN, ReleaseDraft, ReleaseRecord, Series
-from serigraph.population import Proof
+from serigraph.model import Proof
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from population.settings import unhurried
+from model.settings import unhurried
 from serigraph.errors import ImpossibleState
 from serigraph.ledger.numbers import Numbered, numbers_of
 

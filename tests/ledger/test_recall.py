@@ -24,7 +24,7 @@ from serigraph.ledger import (
     recall,
 )
 from serigraph.ledger.parts import CodedValues, read_values
-from serigraph.population import History
+from serigraph.model import Past
 
 VALUES = ("HIV", "flu", "gout", "lupus", "rare")
 
@@ -56,7 +56,7 @@ def naive_exposures(
 
 
 def read_history(
-    history: History, release: int, place: int, protected: tuple[str, ...]
+    history: Past, release: int, place: int, protected: tuple[str, ...]
 ) -> dict[str, tuple[int, int]]:
     group = history.groups[place, release]
     if group < 0:
@@ -206,7 +206,7 @@ def test_dtypes_are_those_that_kernels_read(tmp_path: Path) -> None:
     series = new_series(tmp_path)
     publish(series, "a", FIRST)
     found = series.history(pl.Series(["ann", "nobody"]), ["HIV", "flu"])
-    none = History.none(2)
+    none = Past.none(2)
     for name in ("groups", "lists", "value", "count", "size"):
         assert getattr(found, name).dtype == getattr(none, name).dtype, name
     assert found.groups.tolist() == [[0], [-1]]

@@ -21,10 +21,10 @@ from audit.series_examples import policy, published, registry, tables
 from serigraph.auditing import audit_series
 from serigraph.errors import InputRefused
 from serigraph.ledger import Series
+from serigraph.model import Past
 from serigraph.planning import SeriesPlan
 from serigraph.planning.rehearsal import Stage, rehearse
 from serigraph.policy import parse_policy
-from serigraph.population import History
 from serigraph.privacy.strategies import ConstantRatio, Geometric
 from serigraph.tables import prepare
 
@@ -142,7 +142,7 @@ def test_rehearsed_groups_grow_with_returning_people() -> None:
     def sizes(rate: float) -> list[float]:
         found = rehearse(
             population,
-            History.none(population.size),
+            Past.none(population.size),
             Geometric(Fraction(2)),
             stage,
             releases=5,
@@ -165,7 +165,7 @@ def test_a_rehearsal_never_breaks_the_promise(tmp_path: Path) -> None:
     stage = Stage("bucketised", "top-down", 1, False, "diagnosis")
     found = rehearse(
         population,
-        History.none(population.size),
+        Past.none(population.size),
         ConstantRatio(4),
         stage,
         releases=4,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import serigraph
-from population.settings import unhurried
+from model.settings import unhurried
 from publishing.clinic import RARE, clinic, new_series, policy_text
 from serigraph.errors import Infeasible
 from serigraph.ledger import Series
@@ -21,7 +21,7 @@ from serigraph.planning import Expected, Outlook, SeriesPlan, ValueFit
 from serigraph.planning.recommendation import recommend
 from serigraph.policy import read_policy
 from serigraph.policy.strategy import strategy_toml
-from serigraph.randomness import SeededRandomness
+from serigraph.runtime.randomness import SeededRandomness
 
 
 def beats(one: Outlook, other: Outlook) -> bool:

@@ -13,7 +13,7 @@ from publishing import oracle
 from publishing.clinic import COMMON, ZIP_TAXONOMY
 from serigraph.ledger import Series
 from serigraph.publishing import Published, publish
-from serigraph.randomness import SeededRandomness
+from serigraph.runtime.randomness import SeededRandomness
 
 
 def as_itself(value: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from publishing import oracle
 from publishing.checking import Meaning, check_series, exported, publish_all
 from publishing.clinic import COMMON, RARE, ZIP_TAXONOMY, Clinic, clinic, new_series, policy_text
 from serigraph.errors import TaxonomyError
-from serigraph.randomness import SeededRandomness
+from serigraph.runtime.randomness import SeededRandomness
 
 FORMS = ("generalised", "bucketised")
 

@@ -6,7 +6,7 @@ import multiprocessing
 
 import numpy as np
 
-from serigraph.randomness import SystemRandomness
+from serigraph.runtime.randomness import SystemRandomness
 
 
 def drawn() -> list[int]:

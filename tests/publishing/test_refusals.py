@@ -27,7 +27,7 @@ from serigraph.errors import (
     StorageError,
     TableError,
 )
-from serigraph.randomness import SeededRandomness
+from serigraph.runtime.randomness import SeededRandomness
 
 
 @pytest.fixture(scope="module")

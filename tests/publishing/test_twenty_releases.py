@@ -16,7 +16,7 @@ from serigraph.cli.app import app
 from serigraph.errors import Infeasible
 from serigraph.ledger import Series
 from serigraph.publishing import publish
-from serigraph.randomness import SeededRandomness
+from serigraph.runtime.randomness import SeededRandomness
 
 
 @pytest.fixture(scope="module")

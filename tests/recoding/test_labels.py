@@ -7,10 +7,10 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from population.settings import unhurried
-from population.trees import leaves_under, trees
+from model.settings import unhurried
+from model.trees import leaves_under, trees
 from publishing import oracle
-from serigraph.population import Domain, Taxonomy
+from serigraph.model import Domain, Taxonomy
 from serigraph.recoding.labels import region_labels, widened_to_nodes
 
 

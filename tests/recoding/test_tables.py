@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from population.models import WIDTHS, Person, crowds, population_of, protected_names
-from population.settings import unhurried
-from serigraph.randomness import SeededRandomness
+from model.models import WIDTHS, Person, crowds, population_of, protected_names
+from model.settings import unhurried
 from serigraph.recoding import bucketised, generalised, normalised_widths
+from serigraph.runtime.randomness import SeededRandomness
 
 
 def alike(people: list[Person], group: list[int]) -> NDArray[np.bool_]:

@@ -21,8 +21,8 @@ from serigraph.errors import GuaranteeExceeded, StorageError
 from serigraph.ledger import ReleaseDraft, Series
 from serigraph.ledger.layout import CATALOG
 from serigraph.ledger.release import chain_link, chain_start
+from serigraph.model import Proof
 from serigraph.policy import parse_policy
-from serigraph.population import Proof
 from serigraph.publishing import Unpublished, publish
 from serigraph.reporting import publish_with_report, read_certificate, write_documents
 from serigraph.reporting.certificate import schema_text, shipped_schema

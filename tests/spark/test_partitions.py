@@ -14,8 +14,8 @@ from serigraph.engines.spark.partitions import (
     partitions,
 )
 from serigraph.grouping.forming import whole_box
-from serigraph.population import Domain
-from serigraph.randomness import SeededRandomness
+from serigraph.model import Domain
+from serigraph.runtime.randomness import SeededRandomness
 
 DOMAINS = (
     Domain("age", "numeric", pl.Series(range(50))),

@@ -17,7 +17,7 @@ from serigraph.engines.spark import recalling
 from serigraph.engines.spark.pieces import history_of
 from serigraph.engines.spark.recalling import RecallCompositions, RecallMembers
 from serigraph.ledger import Series
-from serigraph.population import History
+from serigraph.model import Past
 
 NAMES = tuple(str(name) for name in data.NAMES[:-1])  # of one value nobody asks
 
@@ -27,7 +27,7 @@ def read(task: Any, files: list[dict[str, object]]) -> pl.DataFrame:
     return pl.concat(pl.DataFrame(batch) for batch in batches)
 
 
-def exposures(history: History) -> list[list[list[tuple[int, int, int]]]]:
+def exposures(history: Past) -> list[list[list[tuple[int, int, int]]]]:
     """For each person and release the value, the count and the size of every exposure."""
     kinds = list(
         zip(history.value.tolist(), history.count.tolist(), history.size.tolist(), strict=True)

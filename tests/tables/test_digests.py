@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from serigraph.population import CodedValues
+from serigraph.model import CodedValues
 from serigraph.tables.digests import cell_hashes, record_hashes, sum_of
 
 IDS = pl.Series([f"P{number}" * (number % 7 + 1) for number in range(200)])

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyreadstat
 import pytest
 
+from serigraph.model import Population
 from serigraph.policy import Reading
-from serigraph.population import Population
 from serigraph.tables import prepare, read_table
 from tables.examples import clinic_policy, clinic_table
 

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from serigraph.errors import TableError, TaxonomyError
+from serigraph.model import Taxonomy
 from serigraph.policy import Policy
-from serigraph.population import Taxonomy
 from serigraph.tables import prepare, read_taxonomy
 from serigraph.tables.taxonomies import covering
 from tables.examples import ZIP_TAXONOMY, clinic_policy, clinic_table, registry_of

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
-from serigraph.population import Domain, Population, ProtectedValue
+from serigraph.model import Domain, Population, ProtectedValue
 
 THRESHOLD = Fraction(1, 2)
 

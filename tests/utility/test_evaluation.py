@@ -17,7 +17,7 @@ from serigraph.ledger import Series
 from serigraph.ledger.layout import Layout
 from serigraph.policy import read_policy
 from serigraph.publishing import publish
-from serigraph.randomness import SeededRandomness
+from serigraph.runtime.randomness import SeededRandomness
 from serigraph.tables import prepare
 from serigraph.utility import QueryPlan, evaluate
 from serigraph.utility.rebuilding import rebuilt

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from serigraph.errors import ImpossibleState, InputRefused
-from serigraph.population import Domain, Taxonomy
+from serigraph.model import Domain, Taxonomy
 from serigraph.utility import Workload, answer, draw_workload, estimates, query_errors
 from serigraph.utility.published import Groups
 from utility.populations import (

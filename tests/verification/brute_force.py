@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from population.models import PastGroup, Person, names_held
+from model.models import PastGroup, Person, names_held
 
 
 def probabilities(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from population.models import (
+from model.models import (
     PastGroup,
     Person,
     crowds,
@@ -19,9 +19,9 @@ from population.models import (
     population_of,
     protected_names,
 )
-from population.settings import unhurried
+from model.settings import unhurried
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
-from serigraph.population import Proof
+from serigraph.model import Proof
 from serigraph.verification import Proposal, verify
 from verification.brute_force import is_kept, probabilities, smallest_group
 

@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.population import Domain
+from serigraph.model import Domain
 from serigraph.recoding.labels import MISSING
 
 Mask = NDArray[np.bool_]

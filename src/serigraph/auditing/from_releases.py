@@ -25,8 +25,8 @@ from serigraph.auditing.known_people import KnownPeople
 from serigraph.auditing.matching import match, read_regions
 from serigraph.auditing.reading import ReadRelease
 from serigraph.errors import TableError
+from serigraph.model import CodedValues
 from serigraph.policy import Policy
-from serigraph.population import CodedValues
 from serigraph.short_repr import Undisclosed
 from serigraph.tables.protection import ProtectedChoice, choose, holders_of, holdings
 from serigraph.tables.rows import counted

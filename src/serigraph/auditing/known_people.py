@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from serigraph.auditing.reading import ReadRelease
 from serigraph.errors import InputRefused, TableError
+from serigraph.model import Domain
 from serigraph.policy import Policy
-from serigraph.population import Domain
 from serigraph.short_repr import Undisclosed
 from serigraph.tables import read_table, read_taxonomy
 from serigraph.tables.domains import coded

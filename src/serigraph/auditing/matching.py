@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.auditing.cells import CellReader, Writing
-from serigraph.population import Domain
+from serigraph.model import Domain
 from serigraph.tables.rows import counted, rows_where
 from serigraph.verification import kernels
 

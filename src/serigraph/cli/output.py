@@ -15,7 +15,7 @@ import typer
 
 from serigraph.cli.limited_memory import is_memory_limited
 from serigraph.errors import SerigraphError
-from serigraph.progress import Progress, silently
+from serigraph.runtime.progress import Progress, no_progress
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -78,7 +78,7 @@ def stages(names: Sequence[str]) -> Iterator[Progress]:
     """A progress bar over named stages on a terminal; nothing anywhere else, nor where memory is
     limited: a bar would go on moving while nothing else does."""
     if not sys.stderr.isatty() or is_memory_limited():
-        yield silently
+        yield no_progress
         return
     from rich.console import Console
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn

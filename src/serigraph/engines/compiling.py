@@ -29,22 +29,22 @@ from llvmlite.binding import get_host_cpu_name
 from numba import boolean, int64, typeof
 from numpy.typing import NDArray
 
-from serigraph.cache_folder import is_temporary
 from serigraph.grouping import Demand, kernels, whole_box, whole_cell
 from serigraph.grouping.districts import fitting, leaves
-from serigraph.grouping.kernels import Facts, Scratch
+from serigraph.grouping.kernels import GroupingInput, Scratch
 from serigraph.grouping.problem import facts, narrowed, scratch
-from serigraph.kernel_cache import is_whole, notes_of
-from serigraph.population import Domain, History, Population, ProtectedValue
+from serigraph.model import Domain, Past, Population, ProtectedValue
 from serigraph.privacy.targets import TargetRule
-from serigraph.progress import Progress, silently
 from serigraph.recoding import normalised_widths
-from serigraph.threads import awaited
+from serigraph.runtime.cache_folder import is_temporary
+from serigraph.runtime.kernel_cache import is_whole, notes_of
+from serigraph.runtime.progress import Progress, no_progress
+from serigraph.runtime.threads import wait_interruptibly
 from serigraph.verification import Proposal, verify
 from serigraph.verification import kernels as verifying
 
 
-def ready_kernels(progress: Progress = silently) -> Future[None]:
+def ready_kernels(progress: Progress = no_progress) -> Future[None]:
     """Begin to load the kernels, and say when they are there; the table can be read meanwhile. If
     this installation has not compiled them yet, that comes first, and is waited for."""
     ready: Future[None] = Future()
@@ -68,7 +68,7 @@ def ready_kernels(progress: Progress = silently) -> Future[None]:
     if not is_compiled:
         once = "for this run" if is_temporary(_folder()) else "once per installation"
         progress(f"compiling, {once}")
-        awaited(ready)
+        wait_interruptibly(ready)
     return ready
 
 
@@ -147,7 +147,7 @@ class _Two:
     """Two people, one of whom holds a value, as kernels are given them in any release."""
 
     population: Population
-    facts: Facts
+    facts: GroupingInput
     scratch: Scratch
     order: NDArray[np.uint32]
     cells: NDArray[np.int64]
@@ -169,7 +169,7 @@ class _Two:
         weight, keys = np.ones(2, dtype=np.uint8), np.arange(2, dtype=np.uint64)
         return _Two(
             population,
-            narrowed(facts(population, History.none(2), demand, weight, keys)),
+            narrowed(facts(population, Past.none(2), demand, weight, keys)),
             scratch(1),
             np.arange(2, dtype=np.uint32),
             whole_cell(2, whole_box(population.domains)),
@@ -207,7 +207,7 @@ def compile_last() -> None:
     box = np.array([[0]], dtype=np.int32), np.array([[1]], dtype=np.int32)
     verify(
         two.population,
-        History.none(2),
+        Past.none(2),
         Proposal(group, *box),
         presence_known=False,
         minimum_size=1,

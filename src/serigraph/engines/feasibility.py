@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from serigraph.engines.plan import Plan
 from serigraph.errors import Infeasible
-from serigraph.population import Population, ProtectedValue
+from serigraph.model import Population, ProtectedValue
 
 
 @dataclass(frozen=True)

@@ -11,26 +11,26 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.engines.feasibility import Counts, missing_holders, refusal
-from serigraph.engines.plan import Made, Plan
+from serigraph.engines.plan import Plan, VerifiedRelease
 from serigraph.engines.suppression import TellingGaps, demand_of, thinned, withdrawn
 from serigraph.errors import GuaranteeExceeded
 from serigraph.grouping import Box, Demand, Grouping, form_groups
-from serigraph.population import History, Population, occurring
-from serigraph.progress import Progress, silently
-from serigraph.randomness import Randomness, shuffled
+from serigraph.model import Past, Population, occurring
 from serigraph.recoding import bucketised, extents, generalised, normalised_widths
-from serigraph.threads import TOGETHER, side_by_side, slices
+from serigraph.runtime.progress import Progress, no_progress
+from serigraph.runtime.randomness import Randomness, shuffled
+from serigraph.runtime.threads import TOGETHER, parallel_map, slices
 from serigraph.verification import Proposal, check_gaps, verify
 
 
 def make_release(
     population: Population,
-    history: History,
+    history: Past,
     plan: Plan,
     randomness: Randomness,
-    progress: Progress = silently,
-    everybody: Callable[[], History] | None = None,
-) -> Made:
+    progress: Progress = no_progress,
+    everybody: Callable[[], Past] | None = None,
+) -> VerifiedRelease:
     """Make a release in memory.
 
     ``everybody`` recalls the past of all people that the ledger knows, for the verifier to charge
@@ -68,11 +68,11 @@ def make_release(
 
 def _fitted(
     whole: Population,
-    history: History,
+    history: Past,
     plan: Plan,
     randomness: Randomness,
     progress: Progress,
-) -> tuple[Population, History, Grouping]:
+) -> tuple[Population, Past, Grouping]:
     """Groups that bear all their values, and the people in them; a value that somebody cannot bear
     is withdrawn from the release altogether, since to keep it away from that person alone would
     tell where it was."""
@@ -92,13 +92,13 @@ def _fitted(
 
 def formed(
     population: Population,
-    history: History,
+    history: Past,
     demand: Demand,
     plan: Plan,
     randomness: Randomness,
     box: Box | None = None,
     at_least: NDArray[np.int64] | int = 0,
-    progress: Progress = silently,
+    progress: Progress = no_progress,
 ) -> Grouping | NDArray[np.int32]:
     """Groups, or the values that somebody cannot bear; see ``form_groups``.
 
@@ -108,8 +108,8 @@ def formed(
     """
     weight = _weight(population, plan)
     asks_the_same = plan.strategy.asks_the_same_of_everybody(history.releases)
-    if asks_the_same and demand.is_borne_by_all(population, history):
-        history = History.none(population.size)
+    if asks_the_same and demand.history_within_budget(population, history):
+        history = Past.none(population.size)
     keys = randomness.keys(population.size)
     return form_groups(
         population, history, demand, plan.method, weight, keys, box, at_least, progress
@@ -119,13 +119,13 @@ def formed(
 def finished(
     whole: Population,
     population: Population,
-    history: History,
-    everybody: Callable[[], History] | None,
+    history: Past,
+    everybody: Callable[[], Past] | None,
     plan: Plan,
     grouping: Grouping,
     randomness: Randomness,
-    progress: Progress = silently,
-) -> Made:
+    progress: Progress = no_progress,
+) -> VerifiedRelease:
     """Verify groups, and recode their people; ``whole`` is who there was before suppression."""
     demand = demand_of(population.protected, plan)
     grouping = _relabelled(grouping, population.present, randomness)
@@ -146,7 +146,7 @@ def finished(
         )
         progress("recoding")
         tables, widths = recoded.result()
-    return Made(
+    return VerifiedRelease(
         population=population,
         raw=whole,
         proof=proof,
@@ -208,5 +208,5 @@ def _relabelled(grouping: Grouping, present: NDArray[np.bool_], randomness: Rand
     def renumber(part: slice) -> None:
         group[part] = number[group[part]]
 
-    side_by_side(renumber, slices(len(group), longest=TOGETHER))
+    parallel_map(renumber, slices(len(group), longest=TOGETHER))
     return Grouping(group, grouping.low[order], grouping.high[order], grouping.is_point[order])

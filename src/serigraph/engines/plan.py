@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from serigraph.population import Population, Proof, unique_rows
+from serigraph.model import Population, Proof, unique_rows
 from serigraph.privacy.strategies import Strategy
 from serigraph.short_repr import Undisclosed
 
@@ -37,7 +37,7 @@ class Plan:
 
 
 @dataclass(frozen=True, repr=False)
-class Made(Undisclosed):
+class VerifiedRelease(Undisclosed):
     """A verified release: what the ledger commits, what the public sees, and its figures."""
 
     population: Population  # after suppression

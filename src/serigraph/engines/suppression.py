@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from serigraph.engines.feasibility import excess_holders
 from serigraph.engines.plan import Plan
 from serigraph.grouping import Demand
-from serigraph.population import Population, ProtectedValue
+from serigraph.model import Population, ProtectedValue
 from serigraph.privacy.gaps import gap_risk, threshold_left
-from serigraph.randomness import Randomness, shuffled
+from serigraph.runtime.randomness import Randomness, shuffled
 
 
 class TellingGaps(Exception):
@@ -78,7 +78,7 @@ def charged(whole: Population, population: Population) -> Population:
     without_record += whole.size - population.size
     has_record = np.zeros(whole.size, dtype=np.bool_)
     has_record[whole.ids.search_sorted(population.ids).to_numpy()] = population.present
-    silently = np.bincount(value[has_record[person]], minlength=values)
+    no_progress = np.bincount(value[has_record[person]], minlength=values)
     missing = np.bincount(value, minlength=values)
     holders = np.bincount(population.held, minlength=values)
     is_visible = without_record == whole.present.sum() - records  # nobody else is absent
@@ -86,9 +86,9 @@ def charged(whole: Population, population: Population) -> Population:
     for number, each in enumerate(whole.protected):
         risk = gap_risk(
             without_record=without_record,
-            missing_without_record=int(missing[number] - silently[number]),
+            missing_without_record=int(missing[number] - no_progress[number]),
             silent=records - int(holders[number]),
-            missing_silently=int(silently[number]),
+            missing_silently=int(no_progress[number]),
         )
         if risk > each.threshold:
             raise TellingGaps(population)

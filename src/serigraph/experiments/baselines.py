@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.population import Population
-from serigraph.randomness import Randomness, shuffled
+from serigraph.model import Population
+from serigraph.runtime.randomness import Randomness, shuffled
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import polars as pl
 
 from serigraph.errors import TableError
 from serigraph.experiments.source import PERSON, VALUE, Source
-from serigraph.population import Kind
+from serigraph.model import Kind
 
 _REPORT_ID, _GENDER, _AGE_YEARS = 0, 10, 13
 _WEIGHT, _WEIGHT_UNIT, _HEIGHT, _HEIGHT_UNIT = 19, 20, 22, 23

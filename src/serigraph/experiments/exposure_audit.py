@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.experiments.memory import Shown, recalled
-from serigraph.population import History, standing
+from serigraph.model import Past, standing
 from serigraph.privacy.breach import breach_probability
 from serigraph.records import Exposure
 
@@ -48,7 +48,7 @@ def audit_series(
     )
 
 
-def _largest(history: History, place: int) -> Fraction:
+def _largest(history: Past, place: int) -> Fraction:
     """The largest breach probability of one person, in fractions."""
     exposures: dict[int, list[Exposure]] = {}
     groups = history.groups[place]

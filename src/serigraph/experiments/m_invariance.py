@@ -17,8 +17,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.experiments.baselines import Grouped
-from serigraph.population import Population
-from serigraph.randomness import Randomness, shuffled
+from serigraph.model import Population
+from serigraph.runtime.randomness import Randomness, shuffled
 
 Signature = tuple[str, ...]
 FIRST_COUNTERFEIT = 2**40  # ids of counterfeit people lie above those of all others

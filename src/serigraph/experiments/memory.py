@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.population import History, Population, Proof
+from serigraph.model import Past, Population, Proof
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class Shown:
         )
 
 
-def recalled(past: Sequence[Shown], ids: NDArray[np.int64], protected: Sequence[str]) -> History:
+def recalled(past: Sequence[Shown], ids: NDArray[np.int64], protected: Sequence[str]) -> Past:
     """The history of people for the values named, as the ledger on disk would give it."""
     if not past:
-        return History.none(len(ids))
+        return Past.none(len(ids))
     place = pl.DataFrame(
         {"name": list(protected), "index": np.arange(len(protected), dtype=np.int32)},
         schema={"name": pl.String, "index": pl.Int32},
@@ -83,7 +83,7 @@ def recalled(past: Sequence[Shown], ids: NDArray[np.int64], protected: Sequence[
         counts.append(held["count"].to_numpy())
         sizes.append(shown.size[kept])
         known += len(kept)
-    return History.of_groups(
+    return Past.of_groups(
         groups,
         lengths=np.concatenate(lengths),
         value=np.concatenate(values),

@@ -19,9 +19,9 @@ from serigraph.experiments.m_invariance import Memory, m_invariant
 from serigraph.experiments.memory import Shown, recalled
 from serigraph.experiments.setting import Setting, populations
 from serigraph.experiments.source import VALUE, Source
-from serigraph.population import Population, link_gaps
+from serigraph.model import Population, link_gaps
 from serigraph.privacy.link_chances import LinkGaps
-from serigraph.randomness import Randomness, SeededRandomness
+from serigraph.runtime.randomness import Randomness, SeededRandomness
 from serigraph.utility import (
     Form,
     WorkloadKind,

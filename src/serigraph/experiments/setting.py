@@ -14,9 +14,9 @@ from serigraph.engines import Form
 from serigraph.experiments.series_generator import Simulation, simulated_tables
 from serigraph.experiments.source import PERSON, VALUE, Source
 from serigraph.grouping import Method
+from serigraph.model import Population
 from serigraph.policy import Policy
 from serigraph.policy.strategy import ConstantStrategy, StrategySection
-from serigraph.population import Population
 from serigraph.tables import prepare
 
 Way = Literal["serigraph", "none", "mondrian", "anatomy", "m-invariance"]

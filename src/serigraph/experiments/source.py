@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from serigraph.errors import TableError
-from serigraph.population import Kind
+from serigraph.model import Kind
 
 PERSON, VALUE = "person", "value"
 

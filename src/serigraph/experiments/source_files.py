@@ -12,8 +12,8 @@ from serigraph.experiments.canada_vigilance import canada_vigilance_source, is_c
 from serigraph.experiments.source import PERSON, VALUE, Source
 from serigraph.experiments.vaers import ID as VAERS_ID
 from serigraph.experiments.vaers import vaers_source
+from serigraph.model import Kind
 from serigraph.policy import Reading
-from serigraph.population import Kind
 from serigraph.tables import read_table
 from serigraph.tables.cells import read_numbers
 from serigraph.tables.column_guesses import LIKELY_MISSING, guess_column

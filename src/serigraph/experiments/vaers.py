@@ -6,7 +6,7 @@ import polars as pl
 
 from serigraph.errors import TableError
 from serigraph.experiments.source import PERSON, VALUE, Source
-from serigraph.population import Kind
+from serigraph.model import Kind
 
 ID = "VAERS_ID"
 _TERM = "TERM"

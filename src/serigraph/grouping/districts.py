@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.grouping import kernels
-from serigraph.grouping.kernels import Facts, Scratch
+from serigraph.grouping.kernels import GroupingInput, Scratch
 from serigraph.grouping.problem import narrow_codes, narrowed, scratch
-from serigraph.population import starts_of
-from serigraph.progress import Report
-from serigraph.threads import TOGETHER, side_by_side, slices, taken, threads
+from serigraph.model import starts_of
+from serigraph.runtime.progress import Report
+from serigraph.runtime.threads import TOGETHER, parallel_map, parallel_take, slices, threads
 
 DISTRICT = 4096  # people, at the least
 PARTS = 32  # of the work, for each thread: so many that progress can be told
@@ -27,13 +27,13 @@ SAMPLED = 64  # people of a district that are looked at to draw its border
 class Districts:
     """People in the order of their districts: ``facts`` speak of places in ``people``."""
 
-    facts: Facts
+    facts: GroupingInput
     people: NDArray[np.uint32]
     cells: NDArray[np.int64]
     order: NDArray[np.uint32]  # of the places; whoever cuts a district rearranges it
 
 
-def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
+def districts(f: GroupingInput, whole: NDArray[np.int64], simple: bool) -> Districts:
     """Draw borders from a sample, without looking at values, and merge districts that cannot stand
     by themselves with their siblings."""
     people = f.codes.shape[1]
@@ -50,7 +50,7 @@ def districts(f: Facts, whole: NDArray[np.int64], simple: bool) -> Districts:
     tree = kernels.cut_down(sample, s, sampled, cell, simple, SAMPLED)
     leaf = leaves(f.codes, tree)
     parts = slices(people)
-    counts = side_by_side(lambda part: _counted(leaf[part], len(tree)), parts)
+    counts = parallel_map(lambda part: _counted(leaf[part], len(tree)), parts)
     _settle(tree, np.sum(counts, axis=0))
     start = tree[:, kernels.BEGIN] + np.cumsum(counts, axis=0) - counts
     arranged, order = _arranged(f, leaf, parts, start)
@@ -76,14 +76,14 @@ def _numbered(room: NDArray[np.uint32]) -> NDArray[np.uint32]:
     def write(part: slice) -> None:
         room[part] = np.arange(part.start, part.stop, dtype=np.uint32)
 
-    side_by_side(write, slices(len(room), longest=TOGETHER))
+    parallel_map(write, slices(len(room), longest=TOGETHER))
     return room
 
 
 def leaves(codes: NDArray[np.integer], tree: NDArray[np.int64]) -> NDArray[np.uint32]:
     """The row of the leaf that each person lies in."""
     leaf = np.empty(codes.shape[1], dtype=np.uint32)
-    side_by_side(
+    parallel_map(
         lambda part: kernels.find_leaves(codes, tree, part.start, part.stop, leaf),
         slices(len(leaf)),
     )
@@ -91,7 +91,7 @@ def leaves(codes: NDArray[np.integer], tree: NDArray[np.int64]) -> NDArray[np.ui
 
 
 def fitting(
-    f: Facts,
+    f: GroupingInput,
     order: NDArray[np.uint32],
     at_least: NDArray[np.int64],
     cells: NDArray[np.int64],
@@ -99,7 +99,7 @@ def fitting(
     """Whether each of these cells can stand by itself, also with ``at_least`` so many holders of
     each value: a few of them must not tell by the border of a district where they are."""
     fits = np.empty(len(cells), dtype=np.bool_)
-    side_by_side(
+    parallel_map(
         lambda part: kernels.check_cells(
             f, scratch(len(f.base)), order, cells, part.start, part.stop, at_least, fits
         ),
@@ -145,12 +145,12 @@ def in_threads(
     if len(cells) < 2 * threads():
         return work(scratch(values), cells)
     parts = np.array_split(cells, min(PARTS * threads(), len(cells)))  # none of them empty
-    return np.concatenate(side_by_side(lambda part: work(scratch(values), part), parts, report))
+    return np.concatenate(parallel_map(lambda part: work(scratch(values), part), parts, report))
 
 
 def _arranged(
-    f: Facts, leaf: NDArray[np.uint32], parts: Sequence[slice], start: NDArray[np.int64]
-) -> tuple[Facts, NDArray[np.uint32]]:
+    f: GroupingInput, leaf: NDArray[np.uint32], parts: Sequence[slice], start: NDArray[np.int64]
+) -> tuple[GroupingInput, NDArray[np.uint32]]:
     """The facts of the people in the order of their leaves, and who they are. For each part it is
     said where its people of each leaf start. Keys are as random as they are in any order."""
     order = np.empty(len(leaf), dtype=np.uint32)
@@ -158,7 +158,7 @@ def _arranged(
     held_start = f.held_start
     marks = f.held if f.holds_one else f.held_start[1:] > f.held_start[:-1]
     held: NDArray[Any] = np.empty_like(marks)
-    side_by_side(
+    parallel_map(
         lambda j: kernels.arrange(
             leaf,
             parts[j].start,
@@ -177,13 +177,13 @@ def _arranged(
         begin, end = f.held_start[order[places]], f.held_start[order[places] + 1]
         held_start = starts_of(np.repeat(places, end - begin), len(order))
         first = np.repeat(begin - held_start[places], end - begin)
-        held = taken(f.held, first + np.arange(len(f.held)))
+        held = parallel_take(f.held, first + np.arange(len(f.held)))
     return (
         f._replace(
             codes=codes,
             held_start=held_start,
             held=held,
-            weight=f.weight if f.weight.all() else taken(f.weight, order),
+            weight=f.weight if f.weight.all() else parallel_take(f.weight, order),
             past_row=order if f.past.shape[1] else f.past_row,
         ),
         order,

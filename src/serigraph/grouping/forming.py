@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from serigraph.grouping import kernels
 from serigraph.grouping.districts import PARTS, Districts, districts, in_threads
-from serigraph.grouping.kernels import Facts, Scratch
+from serigraph.grouping.kernels import GroupingInput, Scratch
 from serigraph.grouping.problem import Demand, facts, narrowed, scratch
-from serigraph.population import Domain, History, Population
-from serigraph.progress import Progress, Report, silently
-from serigraph.threads import side_by_side, slices, threads
+from serigraph.model import Domain, Past, Population
+from serigraph.runtime.progress import Progress, Report, no_progress
+from serigraph.runtime.threads import parallel_map, slices, threads
 
 Method = Literal["top-down", "bottom-up"]
 Box = tuple[Sequence[int], Sequence[int]]  # the lowest and the highest code of each column
@@ -44,14 +44,14 @@ class Grouping:
 
 def form_groups(
     population: Population,
-    history: History,
+    history: Past,
     demand: Demand,
     method: Method,
     weight: NDArray[np.uint8],
     key: NDArray[np.uint64],
     box: Box | None = None,
     at_least: NDArray[np.int64] | int = 0,
-    progress: Progress = silently,
+    progress: Progress = no_progress,
 ) -> Grouping | NDArray[np.int32]:
     """Propose valid groups for everybody, or name the values that somebody could not bear even if
     everybody were one group, also with ``at_least`` so many holders of each.
@@ -79,11 +79,11 @@ def form_groups(
     return _numbered(formed, drawn, has_boxes=not demand.interleave)
 
 
-def _neediest(f: Facts) -> NDArray[np.float64]:
+def _neediest(f: GroupingInput) -> NDArray[np.float64]:
     """The largest target that the past of each person asks for any value."""
     neediest = np.empty(len(f.past))
     narrow = narrowed(f._replace(codes=f.codes[:, :0]))  # the type that kernels are compiled for
-    side_by_side(
+    parallel_map(
         lambda part: kernels.find_neediest(
             narrow, scratch(len(f.base)), part.start, part.stop, neediest
         ),
@@ -92,7 +92,7 @@ def _neediest(f: Facts) -> NDArray[np.float64]:
     return neediest
 
 
-def _unbearable_values(f: Facts, at_least: NDArray[np.int64] | int) -> NDArray[np.int32]:
+def _unbearable_values(f: GroupingInput, at_least: NDArray[np.int64] | int) -> NDArray[np.int32]:
     """The values that somebody could not bear if everybody were one group."""
     holders = np.maximum(np.bincount(f.held, minlength=len(f.base)), at_least)
     most = f.weight.sum() * (1 + kernels.SLACK)
@@ -101,7 +101,7 @@ def _unbearable_values(f: Facts, at_least: NDArray[np.int64] | int) -> NDArray[n
         return np.empty(0, dtype=np.int32)
     narrow = narrowed(f._replace(codes=f.codes[:, :0]))
     people = np.arange(len(f.past), dtype=np.uint32)
-    needs = side_by_side(
+    needs = parallel_map(
         lambda part: kernels.largest_targets(
             narrow, scratch(len(f.base)), people, part.start, part.stop
         ),
@@ -151,7 +151,7 @@ class _Cutting:
     value: the choice depends on that, and whoever knows the method can run it in every world.
     """
 
-    f: Facts
+    f: GroupingInput
     order: NDArray[np.uint32]
     simple: bool
 
@@ -179,7 +179,7 @@ def _leaves(tree: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(tree[tree[:, kernels.RIGHT] == 0])
 
 
-def _neighbourhood(f: Facts) -> int:
+def _neighbourhood(f: GroupingInput) -> int:
     """The size of a neighbourhood that is cut blind: it has room for many of the smallest groups,
     and for a few holders of any value, wherever they are."""
     if not len(f.base):
@@ -219,7 +219,7 @@ def _numbered(formed: _Formed, drawn: Districts, *, has_boxes: bool) -> Grouping
     first = np.cumsum(groups) - groups
     places, first[is_plain] = _number_plain(formed, drawn, cells[is_plain], number)
     group = np.empty(len(drawn.people), dtype=np.int64)
-    side_by_side(
+    parallel_map(
         lambda part: kernels.write_groups(
             formed.order, drawn.people, cells[part], first[part], formed.slot, group
         ),
@@ -261,7 +261,7 @@ def _number_plain(
         )
         return somebody[:numbers].copy()
 
-    found = side_by_side(number_part, map(slice, bounds[:-1], bounds[1:]))
+    found = parallel_map(number_part, map(slice, bounds[:-1], bounds[1:]))
     numbers = [len(somebody) for somebody in found]
     first = number + np.cumsum(numbers) - numbers
     return np.concatenate(found), np.repeat(first, np.diff(bounds))

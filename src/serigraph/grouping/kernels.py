@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.compiled import inner, kernel, making, shared
+from serigraph.runtime.compiled import inner, kernel, making, shared
 
 BEGIN, END, STATE, GROUPS, RIGHT, COLUMN, BOX = 0, 1, 2, 3, 4, 5, 6
 UNKNOWN = -1
@@ -53,7 +53,7 @@ SCATTERING = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples lie 
 SLACK = 1e-12  # targets that are whole numbers must not be missed for a rounding error
 
 
-class Facts(NamedTuple):
+class GroupingInput(NamedTuple):
     """What a kernel knows: quasi-identifiers, values held, history and targets."""
 
     codes: NDArray[np.integer]  # [column, person]
@@ -106,7 +106,7 @@ class Dealing(NamedTuple):
     held: NDArray[np.int32]  # [group, value]
 
 
-class Board(NamedTuple):
+class SortedCell(NamedTuple):
     """The people of a cell by numbers of their own, in the order of each column.
 
     A cell that was cut out of it is a range in all of these orders.
@@ -763,7 +763,7 @@ def board_of(f, s, people, a, b, m, touched):
     for i in range(m if len(more) > 0 else 0):
         for k in range(more_start[i + 1] - more_start[i]):
             more[more_start[i] + k] = s.local[f.held[f.held_start[who[i]] + k + 1]]
-    return Board(
+    return SortedCell(
         who,
         at,
         ranked,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.grouping.kernels import COMPETING, Facts, Scratch
-from serigraph.population import History, Population
+from serigraph.grouping.kernels import COMPETING, GroupingInput, Scratch
+from serigraph.model import Past, Population
 from serigraph.privacy.targets import TargetRule
 
 _ROUNDING = 1e-9  # far above that of a product of a few thousand factors
@@ -34,7 +34,7 @@ class Demand:
             dtype=np.float64,
         )
 
-    def is_borne_by_all(self, population: Population, history: History) -> bool:
+    def history_within_budget(self, population: Population, history: Past) -> bool:
         """Whether nobody's past asks for more than Theorem 1 does of people without a past.
 
         Told from the worst exposure to each value alone, as if everybody had met it in every
@@ -49,11 +49,11 @@ class Demand:
 
 def facts(
     population: Population,
-    history: History,
+    history: Past,
     demand: Demand,
     weight: NDArray[np.uint8],
     key: NDArray[np.uint64],
-) -> Facts:
+) -> GroupingInput:
     """Lay everything out as the kernels read it; those that cut cells read narrow codes."""
     of_value = [
         (rule, value.threshold)
@@ -68,7 +68,7 @@ def facts(
     ]
     holds_one = len(population.held) == population.size
     holds_one = holds_one and bool((population.held_start[1:] > population.held_start[:-1]).all())
-    return Facts(
+    return GroupingInput(
         codes=_own(population.codes, np.int32),
         position=np.concatenate([domain.positions() for domain in population.domains]),
         divergence=np.concatenate(divergence),
@@ -106,13 +106,13 @@ def facts(
     )
 
 
-def narrow_codes(f: Facts) -> type[np.generic]:
+def narrow_codes(f: GroupingInput) -> type[np.generic]:
     """The type that cells are cut and dealt with: half as wide, unless a domain is very large."""
     largest = np.diff(f.offset, append=len(f.position)).max(initial=0)
     return np.uint16 if largest <= 2**16 else np.int32
 
 
-def narrowed(f: Facts) -> Facts:
+def narrowed(f: GroupingInput) -> GroupingInput:
     """The same with narrow codes."""
     return f._replace(codes=f.codes.astype(narrow_codes(f)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from serigraph.compiled import kernel
+from serigraph.runtime.compiled import kernel
 
 
 @kernel

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.threads import TOGETHER, slices
+from serigraph.runtime.threads import TOGETHER, slices
 
 
 def fastest() -> ModuleType:

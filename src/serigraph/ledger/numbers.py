@@ -13,9 +13,9 @@ from serigraph.errors import ImpossibleState, LedgerDamaged
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import NOT_ADDED_UP, read_newcomers
 from serigraph.ledger.release import ReleaseRecord
-from serigraph.population import ascend
+from serigraph.model import ascend
+from serigraph.runtime.threads import TOGETHER, parallel_map, slices
 from serigraph.short_repr import Undisclosed
-from serigraph.threads import TOGETHER, side_by_side, slices
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,7 +132,7 @@ def _search(
         place, among = _matches(ids[here], known)
         numbers[here][place] = first + (among if order is None else order[among])
 
-    side_by_side(search, slices(len(ids), longest=TOGETHER))
+    parallel_map(search, slices(len(ids), longest=TOGETHER))
 
 
 def _matches(

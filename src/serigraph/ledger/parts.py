@@ -30,10 +30,10 @@ from serigraph.ledger.storage import (
     digest_of,
     storage_errors,
 )
-from serigraph.population import Proof, are_in_order, ascend, occurrences, order_by
+from serigraph.model import Proof, are_in_order, ascend, occurrences, order_by
+from serigraph.runtime.threads import parallel_map
 from serigraph.short_repr import Undisclosed
 from serigraph.texts import composed
-from serigraph.threads import side_by_side
 
 _ENDING = ".parquet"
 PEOPLE, MEMBERS, GROUPS, VALUES = (
@@ -109,7 +109,7 @@ def encode_parts(proof: Proof, number: NDArray[np.int64], people: int) -> Encode
         VALUES: lambda: encode_values(proof.value_group, proof.value_name, proof.value_count),
     }
     works: list[Callable[[], Any]] = [partial(check_shape, proof), *encoders.values()]
-    _, *encoded = side_by_side(lambda work: work(), works)
+    _, *encoded = parallel_map(lambda work: work(), works)
     contents = dict(zip(encoders, encoded, strict=True))
     return EncodedParts(
         contents=contents,

@@ -30,30 +30,30 @@ from serigraph.ledger.parts import (
     read_values,
 )
 from serigraph.ledger.release import PastExposure, ReleaseRecord
-from serigraph.population import (
-    Different,
+from serigraph.model import (
+    DistinctExposures,
     Exposures,
-    History,
+    Past,
     kind_of_numbers,
     kind_of_places,
     lists_of,
     ranked,
 )
-from serigraph.progress import Progress, Report, first_half, second_half, silently
+from serigraph.runtime.progress import Progress, Report, first_half, no_progress, second_half
+from serigraph.runtime.threads import TOGETHER, parallel_map, slices
 from serigraph.texts import composed
-from serigraph.threads import TOGETHER, side_by_side, slices
 
 _TABLE = 1 << 22  # keys for which a table can always be afforded
 _TILE = 1 << 14  # people whose past groups over some twenty releases stay in a processor's cache
 
 
-def recall_history(
+def recall_past(
     layout: Layout,
     releases: tuple[ReleaseRecord, ...],
     ids: pl.Series,
     protected: Sequence[str],
-    progress: Progress = silently,
-) -> tuple[Numbered, History]:
+    progress: Progress = no_progress,
+) -> tuple[Numbered, Past]:
     """The numbers that people have in the ledger, and their history for the values named in
     ``protected``, in the order that they were asked for.
 
@@ -64,7 +64,7 @@ def recall_history(
     asked = Numbered.asked(layout, releases, ids)
     begin = asked.first_release(releases)
     check_unread(layout, releases[:begin], read=PEOPLE)
-    past = History.none(len(ids))
+    past = Past.none(len(ids))
     if begin < len(releases):
         past = _recall(layout, releases[begin:], asked, protected, partial(progress, "recalling"))
     return asked, past.after(begin)
@@ -76,16 +76,16 @@ def _recall(
     asked: Numbered,
     protected: Sequence[str],
     report: Report,
-) -> History:
+) -> Past:
     """The history of people over some releases."""
-    values = side_by_side(lambda each: read_files(layout, each, VALUES), releases)
+    values = parallel_map(lambda each: read_files(layout, each, VALUES), releases)
     # Everything is written where it stays: to provide memory takes the system longer than to
     # fill it.
     rows = list(map(count_rows, values))
     ends = list(accumulate(n + min(n, each.groups) for n, each in zip(rows, releases, strict=True)))
     numbers = np.empty(ends[-1], dtype=kind_of_numbers(0))
     room = np.split(numbers, ends[:-1])
-    held = side_by_side(
+    held = parallel_map(
         lambda j: _Held.recall(_sizes(layout, releases[j]), values[j], rows[j], protected, room[j]),
         range(len(releases)),
         first_half(report),
@@ -99,11 +99,11 @@ def _recall(
     kind = kind_of_numbers(len(together))
     stays = first[-1] == ends[-1] and numbers.dtype == kind
     lists = numbers if stays else np.empty(first[-1], dtype=kind)
-    side_by_side(
+    parallel_map(
         lambda j: held[j].write_lists(number[j].astype(kind), lists[first[j] : first[j + 1]]),
         range(len(releases)),
     )
-    return History(
+    return Past(
         groups=tiles.by_person(),
         lists=lists,
         value=together.value,
@@ -119,7 +119,7 @@ class _Held:
     group: NDArray[np.uint32]  # the release's number of each group, ascending
     begin: NDArray[np.integer]  # of the list of each group, and behind them the end of the last
     lists: NDArray[np.integer]  # how many exposures, and their numbers, ascending by value
-    exposures: Different  # that occur
+    exposures: DistinctExposures  # that occur
 
     @staticmethod
     def recall(
@@ -203,7 +203,7 @@ class _Held:
             group=group,
             begin=begin,
             lists=lists,
-            exposures=Different(value.astype(np.int32), count, sizes[size_at]),
+            exposures=DistinctExposures(value.astype(np.int32), count, sizes[size_at]),
         )
 
     def write_lists(self, number_of: NDArray[np.integer], lists: NDArray[np.integer]) -> None:
@@ -245,7 +245,7 @@ class _Tiles:
                 np.subtract(self.groups[tile].T, 1, out=turned)
                 rows[tile * _TILE : (tile + 1) * _TILE] = turned
 
-        side_by_side(turn, slices(len(self.groups)))
+        parallel_map(turn, slices(len(self.groups)))
         return rows[: self.people]
 
 
@@ -268,7 +268,7 @@ def _place_groups(
         for person, group in read_members(read_files(layout, releases[j], MEMBERS)):
             fastest().place_members(person, group, begin, place, tiles.release(j))
 
-    side_by_side(write, range(len(releases)), report)
+    parallel_map(write, range(len(releases)), report)
 
 
 def recall_names(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> tuple[str, ...]:
@@ -333,14 +333,14 @@ def _places(asked: Numbered, tiles: _Tiles) -> NDArray[Any]:
     kind = np.int32 if tiles.groups.size < 2**31 else np.int64
     place: NDArray[Any] = np.empty(asked.people, dtype=kind)
     nobody = tiles.places(np.array([tiles.people]))[0]
-    side_by_side(lambda part: place[part].fill(nobody), slices(len(place)))
+    parallel_map(lambda part: place[part].fill(nobody), slices(len(place)))
 
     def write(part: slice) -> None:
         number = asked.number[part]
         known = np.flatnonzero(number >= 0)
         place[number[known]] = tiles.places(part.start + known)
 
-    side_by_side(write, slices(len(asked.ids), longest=TOGETHER))
+    parallel_map(write, slices(len(asked.ids), longest=TOGETHER))
     return place
 
 

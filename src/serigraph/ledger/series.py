@@ -25,7 +25,7 @@ from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.exporting import export_ledger
 from serigraph.ledger.layout import RESERVED, Layout
 from serigraph.ledger.parts import check_id_type, read_people
-from serigraph.ledger.recall import recall_exposures, recall_history, recall_names
+from serigraph.ledger.recall import recall_exposures, recall_names, recall_past
 from serigraph.ledger.recovery import (
     Comparing,
     check_files,
@@ -50,8 +50,8 @@ from serigraph.ledger.storage import (
     write_durably,
 )
 from serigraph.ledger.writer import Writer, writer_of
+from serigraph.model import Past, link_gaps
 from serigraph.paths import check_path
-from serigraph.population import History, link_gaps
 from serigraph.privacy.link_chances import LinkGaps
 
 
@@ -125,7 +125,7 @@ class Series:
         with Catalog.opened(self._layout.catalog) as catalog:
             return catalog.releases()
 
-    def history(self, ids: pl.Series, protected: Sequence[str]) -> History:
+    def history(self, ids: pl.Series, protected: Sequence[str]) -> Past:
         """What the ledger knows of these people, in their order, for the values named.
 
         People that it does not know have -1 everywhere; values that are not named are left out.
@@ -133,7 +133,7 @@ class Series:
         """
         releases = self.releases()
         check_id_type(ids, releases)
-        return recall_history(self._layout, releases, ids, protected)[1]
+        return recall_past(self._layout, releases, ids, protected)[1]
 
     def people(self) -> pl.DataFrame:
         """Everybody that was ever a member: ``person``, the number given once, and ``id``."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from serigraph.errors import LedgerDamaged, StorageError
-from serigraph.threads import side_by_side, slices
+from serigraph.runtime.threads import parallel_map, slices
 
 _REMEDIES = {
     errno.ENOSPC: "free some space and run the command again",
@@ -145,4 +145,4 @@ def compare_here(folders: list[Recorded]) -> None:
         for folder, digest, shown_as in files[part]:
             check_digests(folder, (digest,), shown_as=shown_as)
 
-    side_by_side(compare, slices(len(files), longest=_FILES))
+    parallel_map(compare, slices(len(files), longest=_FILES))

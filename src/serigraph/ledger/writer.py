@@ -29,7 +29,7 @@ from serigraph.ledger.parts import (
     encode_parts,
     id_type_of,
 )
-from serigraph.ledger.recall import recall_history
+from serigraph.ledger.recall import recall_past
 from serigraph.ledger.recovery import (
     Comparing,
     check_parts,
@@ -60,8 +60,8 @@ from serigraph.ledger.storage import (
     sync_tree,
     write_durably,
 )
-from serigraph.population import History, Proof
-from serigraph.progress import Progress, silently
+from serigraph.model import Past, Proof
+from serigraph.runtime.progress import Progress, no_progress
 
 
 class Writer:
@@ -145,14 +145,14 @@ class Writer:
         self,
         ids: pl.Series,
         protected: Sequence[str],
-        progress: Progress = silently,
-    ) -> History:
+        progress: Progress = no_progress,
+    ) -> Past:
         """What the ledger knows of everybody that the release may have; see ``Series.history``.
 
         Whoever was asked for is not looked up again.
         """
         check_id_type(ids, self.releases)
-        self._asked, history = recall_history(self._layout, self.releases, ids, protected, progress)
+        self._asked, history = recall_past(self._layout, self.releases, ids, protected, progress)
         self._is_checked = True
         return history
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from serigraph.model import Population, Standing
 from serigraph.planning.candidates import Candidate
 from serigraph.planning.rehearsal import Expected
-from serigraph.population import Population, Standing
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from serigraph.engines import Plan, make_release
 from serigraph.errors import PromiseError
-from serigraph.population import Exposures, History, Population, Proof
+from serigraph.model import Exposures, Past, Population, Proof
 from serigraph.privacy.strategies import Strategy
-from serigraph.randomness import SeededRandomness
+from serigraph.runtime.randomness import SeededRandomness
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Stage:
 
 def rehearse(
     population: Population,
-    history: History,
+    history: Past,
     strategy: Strategy,
     stage: Stage,
     *,
@@ -86,9 +86,7 @@ def rehearse(
     return tuple(found)
 
 
-def _after(
-    history: History, proof: Proof, population: Population, is_presence_known: bool
-) -> History:
+def _after(history: Past, proof: Proof, population: Population, is_presence_known: bool) -> Past:
     """The history with one more release."""
     names = pl.Enum([value.name for value in population.protected])
     value = proof.value_name.cast(names).to_physical().to_numpy().astype(np.int32)
@@ -104,7 +102,7 @@ def _after(
     chosen_from = proof.present_size if is_presence_known else proof.size
     before = Exposures(history.value, history.count, history.size, exposure)
     shown = Exposures.of(lengths, value[order], proof.value_count[order], chosen_from[kept])
-    return History.of_exposures(
+    return Past.of_exposures(
         np.concatenate([group, now], axis=1),
         np.concatenate([past_lengths, lengths]),
         [before, shown],
@@ -112,8 +110,8 @@ def _after(
 
 
 def _next(
-    population: Population, history: History, return_rate: float, draw: np.random.Generator
-) -> tuple[Population, History]:
+    population: Population, history: Past, return_rate: float, draw: np.random.Generator
+) -> tuple[Population, Past]:
     """Who is there the next time."""
     present = np.flatnonzero(population.present)
     leaving = present[draw.random(len(present)) >= return_rate]

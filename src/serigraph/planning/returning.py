@@ -11,7 +11,7 @@ import polars as pl
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import MEMBERS, read_part, read_people
-from serigraph.population import Population
+from serigraph.model import Population
 
 ASSUMED = 0.5
 

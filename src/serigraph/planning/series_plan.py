@@ -13,13 +13,13 @@ import numpy as np
 
 from serigraph.errors import InputRefused
 from serigraph.ledger import Series
+from serigraph.model import Past, Population, Standing, standing
 from serigraph.planning.candidates import Candidate, candidates
 from serigraph.planning.outlook import Outlook, ValueFit, fits, links_left
 from serigraph.planning.recommendation import Recommendation, recommend
 from serigraph.planning.rehearsal import Stage, rehearse
 from serigraph.planning.returning import ReturnRate, return_rate_of
 from serigraph.policy import Policy, read_policy
-from serigraph.population import History, Population, Standing, standing
 from serigraph.short_repr import ShortRepr
 from serigraph.tables import ProtectedChoice, prepare, read_table
 from serigraph.tables.value_list import ValueList
@@ -178,7 +178,7 @@ def _under(population: Population, policy: Policy, candidate: Candidate) -> Popu
     )
 
 
-def _sample(population: Population, history: History, most: int) -> tuple[Population, History]:
+def _sample(population: Population, history: Past, most: int) -> tuple[Population, Past]:
     if population.size <= most:
         return population, history
     kept = np.zeros(population.size, dtype=np.bool_)

@@ -2,32 +2,32 @@
 
 from typing import TYPE_CHECKING
 
-from serigraph.on_demand import on_demand
+from serigraph.runtime.on_demand import on_demand
 
 if TYPE_CHECKING:
-    from serigraph.publishing.beginning import Begun, begin
+    from serigraph.publishing.beginning import NewSeries, begin
     from serigraph.publishing.publication import publish
     from serigraph.publishing.published import STAGES, Published
     from serigraph.publishing.standing import PersonHistory, Status, history, status
     from serigraph.publishing.unpublished import (
         Documents,
+        LocalDraft,
+        RemoteDraft,
         Unpublished,
-        UnpublishedElsewhere,
-        UnpublishedHere,
     )
 
 __getattr__, __dir__ = on_demand(
     __name__,
     {
         "STAGES": "serigraph.publishing.published",
-        "Begun": "serigraph.publishing.beginning",
+        "NewSeries": "serigraph.publishing.beginning",
         "Documents": "serigraph.publishing.unpublished",
         "PersonHistory": "serigraph.publishing.standing",
         "Published": "serigraph.publishing.published",
         "Status": "serigraph.publishing.standing",
         "Unpublished": "serigraph.publishing.unpublished",
-        "UnpublishedElsewhere": "serigraph.publishing.unpublished",
-        "UnpublishedHere": "serigraph.publishing.unpublished",
+        "RemoteDraft": "serigraph.publishing.unpublished",
+        "LocalDraft": "serigraph.publishing.unpublished",
         "begin": "serigraph.publishing.beginning",
         "history": "serigraph.publishing.standing",
         "publish": "serigraph.publishing.publication",
@@ -37,14 +37,14 @@ __getattr__, __dir__ = on_demand(
 
 __all__ = [
     "STAGES",
-    "Begun",
     "Documents",
+    "LocalDraft",
+    "NewSeries",
     "PersonHistory",
     "Published",
+    "RemoteDraft",
     "Status",
     "Unpublished",
-    "UnpublishedElsewhere",
-    "UnpublishedHere",
     "begin",
     "history",
     "publish",

@@ -16,7 +16,7 @@ from serigraph.tables.value_list import ValueList
 
 
 @dataclass(frozen=True, repr=False)
-class Begun(ShortRepr):
+class NewSeries(ShortRepr):
     """A new series, and what its publisher should look at before the first release."""
 
     path: Path
@@ -45,7 +45,7 @@ def begin(
     person: str = "",
     sensitive: str = "",
     query: str = "",
-) -> Begun:
+) -> NewSeries:
     """Make the folder of a series with a policy proposed from a table.
 
     ``person`` and ``sensitive`` name the id column and the sensitive one where the guess is wrong.
@@ -57,7 +57,7 @@ def begin(
     made = Series.create(
         Path(series), {"policy.toml": proposal.policy_text.encode(), **proposal.files}
     )
-    return Begun(
+    return NewSeries(
         path=made.path,
         policy=made.path / "policy.toml",
         files=tuple(proposal.files),

@@ -12,9 +12,9 @@ import polars as pl
 from serigraph.errors import StorageError
 from serigraph.ledger.storage import new_file
 from serigraph.policy import Output
-from serigraph.progress import Progress, silently
 from serigraph.recoding import as_text
 from serigraph.recoding.public_csv import as_written
+from serigraph.runtime.progress import Progress, no_progress
 
 _ARROW_SCHEMA = "ARROW:schema"  # where Parquet files say which types of Arrow they hold
 
@@ -23,7 +23,7 @@ def write_tables(
     folder: Path,
     tables: Mapping[str, pl.DataFrame],
     output: Output,
-    progress: Progress = silently,
+    progress: Progress = no_progress,
 ) -> None:
     """Write every table in every format that the policy asks for."""
     files = list(product(tables, output.files))

@@ -10,7 +10,7 @@ import polars as pl
 
 from serigraph.engines.feasibility import excess_holders
 from serigraph.errors import TableError
-from serigraph.population import ProtectedValue
+from serigraph.model import ProtectedValue
 from serigraph.privacy.strategies import ConstantRatio
 
 THRESHOLD = Fraction(1, 2)

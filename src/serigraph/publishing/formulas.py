@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from serigraph.errors import PolicyError, TableError
+from serigraph.model import Domain
 from serigraph.policy import Policy
-from serigraph.population import Domain
 from serigraph.recoding.public_csv import is_formula
 from serigraph.tables.rows import counted
 from serigraph.tables.value_list import ValueList

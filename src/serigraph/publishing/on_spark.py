@@ -15,7 +15,7 @@ import polars as pl
 from serigraph.engines.spark.cells import REGISTRY, TABLE
 from serigraph.engines.spark.digests import comparing_on
 from serigraph.engines.spark.failures import cluster_errors
-from serigraph.engines.spark.keeping import Kept
+from serigraph.engines.spark.keeping import PersistedFrames
 from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.engines.spark.members import written_parts
 from serigraph.engines.spark.partitions import PEOPLE as PARTITION_PEOPLE
@@ -29,7 +29,6 @@ from serigraph.ledger.parts import GROUPS, VALUES
 from serigraph.ledger.storage import ensure_folder, make_folder
 from serigraph.policy import Output
 from serigraph.privacy.link_chances import LinkGaps
-from serigraph.progress import Progress
 from serigraph.publishing.choices import known_choice
 from serigraph.publishing.files import write_tables
 from serigraph.publishing.formulas import notes_on_formulas
@@ -46,8 +45,9 @@ from serigraph.publishing.terms import (
     policy_path,
     summary_of,
 )
-from serigraph.publishing.unpublished import Documents, Measure, UnpublishedElsewhere
+from serigraph.publishing.unpublished import Documents, Measure, RemoteDraft
 from serigraph.publishing.worst_pairs import closest_pairs, worst_before
+from serigraph.runtime.progress import Progress
 from serigraph.signing import SigningKey
 from serigraph.tables.canonical import roles_of
 from serigraph.tables.look_alikes import check_values
@@ -98,7 +98,7 @@ def publish_on_spark(
         using = spark_session(master, settings=spark_settings)
     with (
         using as session,
-        Kept() as kept,
+        PersistedFrames() as kept,
         opened.writing(wait, comparing_on(session)) as writer,
     ):
         writer.ensure_follows(after)
@@ -174,7 +174,7 @@ def publish_on_spark(
         )
         with storage_errors(writer.staging):
             documents(
-                UnpublishedElsewhere(
+                RemoteDraft(
                     folder=writer.staging,
                     earlier=writer.releases,
                     earlier_pairs=earlier_pairs,

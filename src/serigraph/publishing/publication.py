@@ -16,9 +16,8 @@ from serigraph.engines import Engine, make_release
 from serigraph.engines.compiling import ready_kernels
 from serigraph.engines.spark.sources import is_spark_frame
 from serigraph.ledger import Series, Writer, notes_on_unknown, storage_errors
+from serigraph.model import Population
 from serigraph.policy import Policy
-from serigraph.population import Population
-from serigraph.progress import Progress, silently
 from serigraph.publishing.choices import known_choice
 from serigraph.publishing.files import write_tables
 from serigraph.publishing.formulas import notes_on_formulas
@@ -38,19 +37,20 @@ from serigraph.publishing.terms import (
 )
 from serigraph.publishing.unpublished import (
     Documents,
+    LocalDraft,
     Measure,
-    UnpublishedHere,
     measure_nothing,
     without_documents,
 )
 from serigraph.publishing.worst_pairs import closest_pairs, worst_before
-from serigraph.randomness import Randomness, SystemRandomness
+from serigraph.runtime.progress import Progress, no_progress
+from serigraph.runtime.randomness import Randomness, SystemRandomness
+from serigraph.runtime.threads import wait_interruptibly
 from serigraph.signing import SigningKey
 from serigraph.tables import prepare, read_table
 from serigraph.tables.look_alikes import check_ids, check_values
 from serigraph.tables.unique_columns import check_unique_columns
 from serigraph.tables.value_list import check_held
-from serigraph.threads import awaited
 
 
 def publish(
@@ -65,7 +65,7 @@ def publish(
     wait: float = 0.0,
     after: str | None = None,
     sign: str | os.PathLike[str] | None = None,
-    progress: Progress = silently,
+    progress: Progress = no_progress,
     randomness: Randomness | None = None,
     documents: Documents = without_documents,
     measure: Measure = measure_nothing,
@@ -138,7 +138,7 @@ def publish(
         formulas = notes_on_formulas(
             policy, prepared.population.domains, prepared.value_list, str(policy_path(opened))
         )
-        awaited(kernels)
+        wait_interruptibly(kernels)
         del rows, everybody  # a large part of the memory
         population = prepared.population
         writer.ensure_new(named, population.digest, population.ids)
@@ -177,7 +177,7 @@ def publish(
         )
         with storage_errors(writer.staging):
             documents(
-                UnpublishedHere(
+                LocalDraft(
                     folder=writer.staging,
                     earlier=writer.releases,
                     earlier_pairs=earlier_pairs,

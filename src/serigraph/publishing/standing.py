@@ -13,8 +13,8 @@ import numpy as np
 
 from serigraph.errors import InputRefused
 from serigraph.ledger import PastExposure, ReleaseRecord, Series, notes_on_unknown
+from serigraph.model import standing
 from serigraph.policy import read_policy
-from serigraph.population import standing
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.publishing.choices import threshold_left
 from serigraph.publishing.worst_pairs import ClosestPairs, closest_pairs

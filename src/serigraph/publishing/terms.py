@@ -13,8 +13,8 @@ from typing import Any
 from serigraph.engines.plan import Plan, shown_values
 from serigraph.errors import PolicyError
 from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series
+from serigraph.model import Proof
 from serigraph.policy import Policy, check_unchanged, read_policy
-from serigraph.population import Proof
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
 from serigraph.publishing.worst_pairs import pair_of

@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from serigraph.engines import Made, Plan
+from serigraph.engines import Plan, VerifiedRelease
 from serigraph.ledger import ReleaseRecord
+from serigraph.model import Past
 from serigraph.policy import Policy
-from serigraph.population import History
 from serigraph.privacy.strategies import Strategy
 from serigraph.publishing.worst_pairs import ClosestPairs
 from serigraph.short_repr import Undisclosed
@@ -42,26 +42,26 @@ class Unpublished(Undisclosed):
 
 
 @dataclass(frozen=True, repr=False)
-class UnpublishedHere(Unpublished):
+class LocalDraft(Unpublished):
     """One that was made on this machine, and is still in memory."""
 
-    made: Made
-    history: History  # of the people in ``history_ids``, in their order
+    made: VerifiedRelease
+    history: Past  # of the people in ``history_ids``, in their order
     history_ids: pl.Series
 
 
 @dataclass(frozen=True, repr=False)
-class UnpublishedElsewhere(Unpublished):
+class RemoteDraft(Unpublished):
     """One that was made on other machines, and what was measured there, piece by piece."""
 
     measured: tuple[Any, ...]
 
 
 Documents = Callable[[Unpublished], None]
-Measure = Callable[[Made, Plan, History], Any]
+Measure = Callable[[VerifiedRelease, Plan, Past], Any]
 
 
-def measure_nothing(_made: Made, _plan: Plan, _history: History) -> None:
+def measure_nothing(_made: VerifiedRelease, _plan: Plan, _history: Past) -> None:
     """Keep nothing for the documents."""
 
 

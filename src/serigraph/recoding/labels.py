@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.population import Domain, Taxonomy, ranked
+from serigraph.model import Domain, Taxonomy, ranked
 from serigraph.recoding.texts import cells_at
 
 MISSING = "missing"

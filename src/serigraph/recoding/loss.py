@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.population import Population, occurrences, occurring
+from serigraph.model import Population, occurrences, occurring
 from serigraph.recoding import kernels
-from serigraph.threads import side_by_side, slices, taken
+from serigraph.runtime.threads import parallel_map, parallel_take, slices
 
 Extents = tuple[NDArray[np.int32], NDArray[np.int32]]
 
@@ -22,7 +22,7 @@ def extents(codes: NDArray[np.int32], group: NDArray[np.int64], groups: int) -> 
         kernels.extend(several, group, low, high)
         return low, high
 
-    low, high = zip(*side_by_side(extent, slices(len(codes))), strict=True)
+    low, high = zip(*parallel_map(extent, slices(len(codes))), strict=True)
     return np.concatenate(low, axis=1), np.concatenate(high, axis=1)
 
 
@@ -45,7 +45,7 @@ def normalised_widths(
     if members == 0:
         return np.zeros(len(population.domains))
     if known is None and is_point.any():
-        wide = np.flatnonzero(~taken(is_point, group))
+        wide = np.flatnonzero(~parallel_take(is_point, group))
         codes, group = codes[:, wide], (np.cumsum(~is_point) - 1)[group[wide]]
         people, groups = people[~is_point], groups - int(is_point.sum())
     low, high = known or extents(codes, group, groups)
@@ -56,4 +56,4 @@ def normalised_widths(
         width = np.minimum(at[high[:, column]] - at[low[:, column]], 1.0)
         return float(width @ people / members)
 
-    return np.array(side_by_side(loss, range(len(population.domains))))
+    return np.array(parallel_map(loss, range(len(population.domains))))

@@ -10,18 +10,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.population import (
+from serigraph.model import (
     CodedValues,
     Population,
     occurrences,
     occurring,
     order_by_keys,
 )
-from serigraph.randomness import Randomness, shuffled
 from serigraph.recoding.labels import region_labels, widened_to_nodes
 from serigraph.recoding.loss import Extents, extents
 from serigraph.recoding.texts import cells_at
-from serigraph.threads import TOGETHER, side_by_side, slices, taken
+from serigraph.runtime.randomness import Randomness, shuffled
+from serigraph.runtime.threads import TOGETHER, parallel_map, parallel_take, slices
 
 GROUP, VALUE, COUNT = "group", "value", "count"
 
@@ -49,12 +49,12 @@ def generalised(
     inner_low, inner_high = known or extents(population.codes, group, len(low))
     records = rows = shuffled(len(population.values), randomness)
     if len(rows) < population.size:
-        rows = taken(population.records(), records)
-    of_rows = taken(group, rows)
+        rows = parallel_take(population.records(), records)
+    of_rows = parallel_take(group, rows)
     shown = np.flatnonzero(np.bincount(of_rows, minlength=len(low)))
     place = np.empty(len(low), dtype=np.uint32)
     place[shown] = np.arange(len(shown))
-    of_row = pl.Series(taken(place, of_rows))
+    of_row = pl.Series(parallel_take(place, of_rows))
 
     def regions(number: int) -> pl.Series:
         domain = population.domains[number]
@@ -72,7 +72,7 @@ def generalised(
 
     works: list[Callable[[], pl.Series]] = [values]
     works += [partial(regions, number) for number in range(len(population.domains))]
-    own, *columns = side_by_side(_done, works)
+    own, *columns = parallel_map(_done, works)
     return {"table": pl.DataFrame([*columns, own.alias(sensitive)])}
 
 
@@ -90,7 +90,7 @@ def bucketised(
     the order of the group, at random within. Of each group it is said whether its people are all
     alike.
     """
-    members, held = side_by_side(
+    members, held = parallel_map(
         _done,
         [
             partial(_members, population, group, is_point, shows_absent, randomness),
@@ -122,9 +122,9 @@ def _members(
 
     def cells(number: int) -> pl.Series:
         domain, codes = population.domains[number], population.codes[number]
-        return cells_at(domain.values, taken(codes, rows)).alias(domain.name)
+        return cells_at(domain.values, parallel_take(codes, rows)).alias(domain.name)
 
-    columns = side_by_side(cells, range(len(population.domains)))
+    columns = parallel_map(cells, range(len(population.domains)))
     return pl.DataFrame([pl.Series(GROUP, np.repeat(np.arange(groups), sizes)), *columns])
 
 
@@ -149,8 +149,8 @@ def _rows(
             is_found &= is_row[part]
         return np.asarray(part.start + np.flatnonzero(is_found))
 
-    people = np.concatenate(side_by_side(mixed, slices(len(group), longest=TOGETHER)))
-    order = order_by_keys(randomness.keys(len(people)), taken(group, people))
+    people = np.concatenate(parallel_map(mixed, slices(len(group), longest=TOGETHER)))
+    order = order_by_keys(randomness.keys(len(people)), parallel_take(group, people))
     rows = np.repeat(somebody, sizes)
     rows[np.repeat(is_mixed, sizes)] = people[order]
     return rows
@@ -164,8 +164,8 @@ def _held(population: Population, group: NDArray[np.int64]) -> pl.DataFrame:
     word = np.uint32 if for_code + for_group <= _HALF_A_WORD else np.uint64
     people = values.person
     if len(population.values) < population.size:
-        people = taken(population.records(), people)
-    together: NDArray[Any] = taken(group, people).astype(word)
+        people = parallel_take(population.records(), people)
+    together: NDArray[Any] = parallel_take(group, people).astype(word)
     together <<= for_code
     together |= values.code
     together.sort()

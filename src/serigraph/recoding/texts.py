@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.threads import TOGETHER
+from serigraph.runtime.threads import TOGETHER
 
 _FEW = 1 << 13  # more would be written again for every part of a file
 

@@ -16,10 +16,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.engines import Made, Plan
+from serigraph.engines import Plan, VerifiedRelease
 from serigraph.errors import ImpossibleState
-from serigraph.population import History, Proof, ProtectedValue
-from serigraph.publishing import Unpublished, UnpublishedElsewhere, UnpublishedHere
+from serigraph.model import Past, Proof, ProtectedValue
+from serigraph.publishing import LocalDraft, RemoteDraft, Unpublished
 from serigraph.reporting.touched import Touched, together, touched_pairs
 from serigraph.utility import query_errors
 
@@ -77,12 +77,12 @@ def risk_of(release: Unpublished) -> ReleaseRisk:
     """The figures of a release before it is committed; those of its pieces are added up."""
     pieces: tuple[PieceRisk, ...] = ()
     query_error = None
-    if isinstance(release, UnpublishedHere):
+    if isinstance(release, LocalDraft):
         known = release.policy.guarantee.adversary == "presence known"
         form = release.policy.output.form
         pieces = (_risk(release.made, form, known, release.history, release.history_ids),)
         query_error = pieces[0].query_error
-    elif isinstance(release, UnpublishedElsewhere):
+    elif isinstance(release, RemoteDraft):
         pieces = tuple(piece for piece in release.measured if isinstance(piece, PieceRisk))
         # Tasks know neither each other's people nor what was suppressed before they began.
         if len(pieces) == 1 and not release.summary["suppressed_values"]:
@@ -106,13 +106,13 @@ def risk_of(release: Unpublished) -> ReleaseRisk:
     )
 
 
-def measure_risk(made: Made, plan: Plan, history: History) -> PieceRisk:
+def measure_risk(made: VerifiedRelease, plan: Plan, history: Past) -> PieceRisk:
     """What a report needs of the people that one task has made a part of a release for."""
     return _risk(made, plan.form, plan.is_presence_known, history, made.population.ids)
 
 
 def _risk(
-    made: Made, form: str, is_presence_known: bool, history: History, history_ids: pl.Series
+    made: VerifiedRelease, form: str, is_presence_known: bool, history: Past, history_ids: pl.Series
 ) -> PieceRisk:
     protected = made.population.protected
     size, groups = np.unique(made.proof.size[np.unique(made.proof.value_group)], return_counts=True)
@@ -148,7 +148,7 @@ def _largest(count: NDArray[np.int64], size: NDArray[np.int64]) -> Fraction:
     return max(Fraction(c, n) for c, n in kinds)
 
 
-def _query_error(made: Made, form: str) -> QueryError | None:
+def _query_error(made: VerifiedRelease, form: str) -> QueryError | None:
     """The errors of the release against the table as it was before suppression; None where it is
     too large to be queried on the way."""
     population, proof = made.population, made.proof

@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.auditing.figures import SHARES
-from serigraph.population import History, Proof, ProtectedValue
-from serigraph.threads import side_by_side, slices
+from serigraph.model import Past, Proof, ProtectedValue
+from serigraph.runtime.threads import parallel_map, slices
 
 _TOGETHER = 1 << 18  # pairs that are looked at together, in a processor's cache
 _NOTHING_LEFT = 1e-300  # stands for a survival of zero, which has no logarithm
@@ -35,7 +35,7 @@ class Touched:
 
 
 def touched_pairs(
-    history: History,
+    history: Past,
     history_ids: pl.Series,
     proof: Proof,
     protected: Sequence[ProtectedValue],
@@ -66,7 +66,7 @@ def touched_pairs(
         tenth = np.clip(np.ceil(share * SHARES - _NEAR).astype(np.int64) - 1, 0, SHARES - 1)
         return float(probability.sum()), np.bincount(tenth, minlength=SHARES + 1)
 
-    parts = side_by_side(part, slices(len(chosen), max(_TOGETHER // values, 1)))
+    parts = parallel_map(part, slices(len(chosen), max(_TOGETHER // values, 1)))
     by_share = np.zeros(SHARES + 1, dtype=np.int64)
     for _, each in parts:
         by_share += each

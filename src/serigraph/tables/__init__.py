@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from serigraph.on_demand import on_demand
+from serigraph.runtime.on_demand import on_demand
 
 if TYPE_CHECKING:
     from serigraph.tables.preparing import Prepared, prepare

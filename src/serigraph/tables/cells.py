@@ -12,9 +12,9 @@ from functools import wraps
 import polars as pl
 
 from serigraph.policy import Reading
+from serigraph.runtime.threads import parallel_map, slices
 from serigraph.tables.cell_texts import is_midnight, text_of, type_name
 from serigraph.tables.rows import counted, rows_where
-from serigraph.threads import side_by_side, slices
 
 DATE_FORMATS = (
     "%Y-%m-%d",
@@ -66,7 +66,7 @@ def _each_text_once(read: Reader) -> Reader:
 
 def different(column: pl.Series) -> pl.Series:
     """Each of the cells once, but for those that are missing."""
-    parts = side_by_side(lambda part: column[part].unique(), slices(len(column)))
+    parts = parallel_map(lambda part: column[part].unique(), slices(len(column)))
     return pl.concat(parts).unique().drop_nulls()
 
 

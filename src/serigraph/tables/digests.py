@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.population import CodedValues
+from serigraph.model import CodedValues
+from serigraph.runtime.threads import parallel_map, slices
 from serigraph.tables import kernels
-from serigraph.threads import side_by_side, slices
 
 _FORM = "serigraph table 2"  # a change of what is summed below needs another number
 _EXACT_INTEGERS = (1 - 2**53, 2**53 - 1)  # beyond them not every integer is a float
@@ -61,7 +61,7 @@ def record_hashes(
         kernels.mix_sets(records, of_value, values.code[held], lengths)
         return records
 
-    return np.concatenate(side_by_side(mixed, slices(len(ids), longest=_MIXED_TOGETHER)))
+    return np.concatenate(parallel_map(mixed, slices(len(ids), longest=_MIXED_TOGETHER)))
 
 
 def cell_hashes(cells: pl.Series) -> NDArray[np.uint64]:

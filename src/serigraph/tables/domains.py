@@ -7,9 +7,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState
-from serigraph.population import Domain, Kind, Taxonomy, ranked
+from serigraph.model import Domain, Kind, Taxonomy, ranked
+from serigraph.runtime.threads import TOGETHER, parallel_map, slices
 from serigraph.tables.cells import different, whole_where_possible
-from serigraph.threads import TOGETHER, side_by_side, slices
 
 
 def coded(
@@ -62,7 +62,7 @@ def _write_places(column: pl.Series, known: pl.Series, places: NDArray[np.int32]
             are_known = False
         places[part] = place.fill_null(0).to_numpy()
 
-    side_by_side(write, slices(len(column), longest=TOGETHER))
+    parallel_map(write, slices(len(column), longest=TOGETHER))
     return are_known
 
 

@@ -6,11 +6,11 @@ import difflib
 
 import polars as pl
 
+from serigraph.model import are_in_order
 from serigraph.policy import Policy
-from serigraph.population import are_in_order
+from serigraph.runtime.threads import parallel_map
 from serigraph.tables.canonical import canonical
 from serigraph.tables.rows import counted, rows_where
-from serigraph.threads import side_by_side
 
 ID = "id"  # in the frames below; the quasi-identifiers are named q0, q1, ... in policy order
 
@@ -49,7 +49,7 @@ def read_quasi_identifiers(
     columns: dict[str, pl.Series] = {}
     problems: list[str] = []
     found = {name: each for name, each in policy.quasi_identifiers.items() if name in frame.columns}
-    read = side_by_side(
+    read = parallel_map(
         lambda name: canonical(frame[name], found[name].kind, policy.reading), found
     )
     for name, (column, wrong) in zip(found, read, strict=True):

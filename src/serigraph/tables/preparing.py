@@ -11,9 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import InputRefused, TableError, TaxonomyError
+from serigraph.model import CodedValues, Domain, Population, Taxonomy, order_by
 from serigraph.policy import Policy
-from serigraph.population import CodedValues, Domain, Population, Taxonomy, order_by
-from serigraph.progress import Progress, silently
+from serigraph.runtime.progress import Progress, no_progress
+from serigraph.runtime.threads import parallel_map, slices
 from serigraph.short_repr import Undisclosed
 from serigraph.tables.digests import cell_hashes, digest_of, record_hashes, sum_of
 from serigraph.tables.domains import coded
@@ -39,7 +40,6 @@ from serigraph.tables.rows import counted, rows_where
 from serigraph.tables.taxonomies import covering, read_taxonomy
 from serigraph.tables.value_list import ValueList, list_values
 from serigraph.tables.values import read_values, value_sets
-from serigraph.threads import side_by_side, slices
 
 _TABLE, _REGISTRY = "the table", "the registry"
 
@@ -70,7 +70,7 @@ def prepare(
     policy: Policy,
     registry: pl.DataFrame | None = None,
     known_protected: ProtectedChoice | None = None,
-    progress: Progress = silently,
+    progress: Progress = no_progress,
 ) -> Prepared:
     """The population of a release: everybody in the table and in the registry.
 
@@ -102,7 +102,7 @@ def prepare(
             taxonomy = read.taxonomies.get(name)
             return coded(column, described.kind, taxonomy, codes[number])[0]
 
-        domains = side_by_side(code, range(len(codes)))
+        domains = parallel_map(code, range(len(codes)))
         progress("preparing", 3, 4)
         sets, values = valued.result()
 
@@ -308,7 +308,7 @@ def _everybody(people: pl.DataFrame, listed: pl.DataFrame | None) -> _Everybody:
         column = with_new(other, own)
         return column.clone().scatter(place, own) if differs.any() else column, differs
 
-    merged = side_by_side(together, zip(columns, listed_columns, strict=True))
+    merged = parallel_map(together, zip(columns, listed_columns, strict=True))
     return _Everybody(
         ids=with_new(listed_ids, ids),
         columns=[column for column, _ in merged],
@@ -328,7 +328,7 @@ def _searched(listed: pl.Series, ids: pl.Series) -> NDArray[np.int64]:
     def search(part: slice) -> None:
         found[part] = np.searchsorted(all_of_them, some[part])
 
-    side_by_side(search, slices(len(some)))
+    parallel_map(search, slices(len(some)))
     return found
 
 

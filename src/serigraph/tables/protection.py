@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from serigraph.model import CodedValues, ProtectedValue, starts_of
 from serigraph.policy import Policy
-from serigraph.population import CodedValues, ProtectedValue, starts_of
 from serigraph.privacy.gaps import threshold_left
 from serigraph.short_repr import Undisclosed
 from serigraph.texts import composed, in_one_form

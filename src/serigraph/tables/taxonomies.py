@@ -10,7 +10,7 @@ from typing import Literal
 import polars as pl
 
 from serigraph.errors import TaxonomyError
-from serigraph.population import Taxonomy
+from serigraph.model import Taxonomy
 from serigraph.tables.dialect import detect_encoding
 from serigraph.texts import composed
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.errors import PolicyError
+from serigraph.model import Population
 from serigraph.policy import Policy
-from serigraph.population import Population
 from serigraph.tables.rows import counted
 
 FEWEST = 100  # people; in a smaller table every column is nearly unique

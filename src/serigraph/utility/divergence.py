@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.population import Population
+from serigraph.model import Population
 from serigraph.utility import kernels
 from serigraph.utility.published import Cells, Entries, Form, Groups
 

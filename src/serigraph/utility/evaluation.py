@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from serigraph.errors import SeriesError, TableError
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.layout import Layout
+from serigraph.model import Population
 from serigraph.policy import Policy, read_policy
-from serigraph.population import Population
 from serigraph.short_repr import ShortRepr
 from serigraph.tables import Prepared, ProtectedChoice, prepare, read_table
 from serigraph.utility.divergence import kl_divergence

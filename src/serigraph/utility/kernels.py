@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from serigraph.compiled import inner, kernel
+from serigraph.runtime.compiled import inner, kernel
 
 
 @inner

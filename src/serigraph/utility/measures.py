@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.population import Population
+from serigraph.model import Population
 from serigraph.utility.published import Groups
 
 

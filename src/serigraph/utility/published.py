@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState
-from serigraph.population import Population
+from serigraph.model import Population
 from serigraph.recoding.labels import widened_to_nodes
 from serigraph.recoding.loss import extents
 from serigraph.short_repr import Undisclosed

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.population import Population
+from serigraph.model import Population
 from serigraph.utility import kernels
 from serigraph.utility.published import Cells, Entries, Form, Groups
 from serigraph.utility.workload import Workload, WorkloadKind, draw_workload

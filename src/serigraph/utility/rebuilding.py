@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import TableError
-from serigraph.population import Population
+from serigraph.model import Population
 
 
 def rebuilt(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from serigraph.errors import LedgerDamaged, TableError
 from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.layout import Layout
-from serigraph.population import Population
+from serigraph.model import Population
 from serigraph.recoding.labels import region_labels
 from serigraph.recoding.public_csv import DIALECT, as_meant
 from serigraph.recoding.tables import GROUP

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import InputRefused
-from serigraph.population import Population
+from serigraph.model import Population
 from serigraph.short_repr import Undisclosed
 from serigraph.utility import kernels
 from serigraph.utility.published import Entries

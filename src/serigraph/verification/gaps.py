@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
-from serigraph.population import Gap, History, Population, ProtectedValue
+from serigraph.model import Gap, Past, Population, ProtectedValue
 from serigraph.privacy.breach import breach_probability
 from serigraph.records import Exposure
 
@@ -18,7 +18,7 @@ _TOGETHER = 1 << 16  # people that are looked at together
 
 
 def check_gaps(
-    whole: Population, population: Population, everybody: History, where: str
+    whole: Population, population: Population, everybody: Past, where: str
 ) -> tuple[Gap, ...]:
     """What the table has and the release has not, after it was charged to everybody's past."""
     gaps = _find_gaps(whole, population, where)
@@ -56,10 +56,10 @@ def _find_gaps(whole: Population, population: Population, where: str) -> tuple[G
         holders, shown, whole.protected, population.protected, strict=True
     ):
         missing = before - now
-        silently = len(missing & recorded)
+        no_progress = len(missing & recorded)
         risk = max(
-            Fraction(silently, max(len(recorded) - len(now), 1)),
-            Fraction(len(missing) - silently, max(without_record, 1)),
+            Fraction(no_progress, max(len(recorded) - len(now), 1)),
+            Fraction(len(missing) - no_progress, max(without_record, 1)),
         )
         if risk > was.threshold:
             raise GuaranteeExceeded(
@@ -81,7 +81,7 @@ def _find_gaps(whole: Population, population: Population, where: str) -> tuple[G
 
 
 def _check_everybody(
-    history: History, protected: Sequence[ProtectedValue], values: set[str], where: str
+    history: Past, protected: Sequence[ProtectedValue], values: set[str], where: str
 ) -> None:
     """Refuse if the past of somebody exceeds what is left of the threshold of one of the values."""
     survived = np.log(np.maximum(1.0 - history.count / history.size, 1e-300))
@@ -110,7 +110,7 @@ def _check_everybody(
 
 
 def _exposures(
-    history: History, groups: NDArray[np.integer], value: int
+    history: Past, groups: NDArray[np.integer], value: int
 ) -> list[tuple[NDArray[np.integer], NDArray[np.int64]]]:
     """Release by release, the exposures to a value, and whose they are among these people."""
     found = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from serigraph.compiled import inner, kernel
+from serigraph.runtime.compiled import inner, kernel
 
 # A product of at most k factors (1 - c/n) carries a relative error below 3 k 2^-53: under 1e-12 for
 # thousands of releases.

@@ -17,12 +17,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
-from serigraph.population import Gap, History, Population, Proof, occurrences, occurring
+from serigraph.model import Gap, Past, Population, Proof, occurrences, occurring
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.ratios import minimum_ratio, smallest_size
-from serigraph.progress import Report, part_of
 from serigraph.records import Exposure, WorstPair, worst_of
-from serigraph.threads import TOGETHER, side_by_side, slices, taken, threads
+from serigraph.runtime.progress import Report, part_of
+from serigraph.runtime.threads import TOGETHER, parallel_map, parallel_take, slices, threads
 from serigraph.verification import kernels
 from serigraph.verification.gaps import check_gaps
 from serigraph.verification.regions import overlapping
@@ -44,11 +44,11 @@ class Proposal:
 
 def verify(
     population: Population,
-    history: History,
+    history: Past,
     proposal: Proposal,
     *,
     whole: Population | None = None,
-    everybody: Callable[[], History] | None = None,
+    everybody: Callable[[], Past] | None = None,
     presence_known: bool,
     minimum_size: int,
     where: str,
@@ -79,13 +79,13 @@ def verify(
         order = np.argsort(present_size == 0, kind="stable")
         number = np.empty_like(order)
         number[order] = np.arange(groups)
-        group, present_size = taken(number, group), present_size[order]
+        group, present_size = parallel_take(number, group), present_size[order]
     composition = _composition(population, group, present_size, shown, presence_known)
     ids, present = population.ids, population.present
     if shown < groups:
         is_member = group < shown
         ids, present = ids.filter(pl.Series(is_member)), present[is_member]
-        found = side_by_side(
+        found = parallel_map(
             lambda part: group[part][is_member[part]].astype(np.uint32),
             slices(len(group), longest=TOGETHER),
         )
@@ -134,7 +134,7 @@ def _values_by_threshold(population: Population) -> list[NDArray[np.bool_]]:
 
 
 def _survey(
-    population: Population, history: History, composition: _Composition, report: Report
+    population: Population, history: Past, composition: _Composition, report: Report
 ) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
     """The number of (member, value) pairs, the one with the largest probability, and those that
     floats cannot decide."""
@@ -143,7 +143,7 @@ def _survey(
     np.minimum.at(least, history.value, survived)
     threshold = np.array([float(value.threshold) for value in population.protected])
     member_start, members = composition.member_start, composition.members
-    past_groups = taken(_past_groups(history), members)
+    past_groups = parallel_take(_past_groups(history), members)
     arguments = (
         member_start,
         members,
@@ -176,7 +176,7 @@ def _survey(
         largest = max(largest, found)
         return found if pair[0] >= 0 else -1.0, pair, close
 
-    surveyed = side_by_side(survey, product(turns, parts), report)
+    surveyed = parallel_map(survey, product(turns, parts), report)
     return (
         int(np.dot(np.diff(composition.start), np.diff(member_start))),
         max(surveyed, key=lambda each: each[0])[1],
@@ -184,7 +184,7 @@ def _survey(
     )
 
 
-def _past_groups(history: History) -> NDArray[np.uint16]:
+def _past_groups(history: Past) -> NDArray[np.uint16]:
     """In how many past groups each person was."""
     number = np.zeros(len(history.groups), dtype=np.uint16)
     if history.releases == 0:
@@ -194,7 +194,7 @@ def _past_groups(history: History) -> NDArray[np.uint16]:
     def count(part: slice) -> None:
         number[part] = (history.groups[part] >= 0).astype(np.float32) @ ones
 
-    side_by_side(count, slices(len(number), longest=TOGETHER >> 2))
+    parallel_map(count, slices(len(number), longest=TOGETHER >> 2))
     return number
 
 
@@ -241,7 +241,7 @@ def _composition(
     if is_charged.all():
         charged = np.arange(len(group), dtype=np.uint32)
     else:
-        found = side_by_side(
+        found = parallel_map(
             lambda part: (part.start + np.flatnonzero(is_charged[group[part]])).astype(np.uint32),
             slices(len(group), longest=TOGETHER),
         )
@@ -276,7 +276,7 @@ def _composition(
 
 
 def _exposures(
-    pairs: NDArray[np.int64], history: History, composition: _Composition
+    pairs: NDArray[np.int64], history: Past, composition: _Composition
 ) -> NDArray[np.int64]:
     """All exposures of (person, group, value) pairs, a row each, with a size and a count in each
     word: the past ones in ascending order, 0 where there was none, and this release's last."""
@@ -322,7 +322,7 @@ def _read(words: Sequence[int]) -> tuple[Exposure, ...]:
 def _decide_exactly(
     pairs: Sequence[NDArray[np.int64]],
     population: Population,
-    history: History,
+    history: Past,
     composition: _Composition,
     where: str,
 ) -> list[WorstPair]:
@@ -347,7 +347,7 @@ def _decide_exactly(
 
     worst: dict[int, WorstPair] = {}
     for group, value, limit, *words in np.concatenate(
-        side_by_side(different, slices(len(all_pairs), longest=_DECIDED_TOGETHER))
+        parallel_map(different, slices(len(all_pairs), longest=_DECIDED_TOGETHER))
     ).tolist():
         exposures = _read(words)
         probability = breach_probability(exposures)
@@ -397,7 +397,7 @@ def _check_regions(population: Population, proposal: Proposal, where: str) -> No
             for codes, (low, high) in zip(population.codes, ends, strict=True)
         )
 
-    if not all(side_by_side(is_inside, slices(len(proposal.group), longest=TOGETHER))):
+    if not all(parallel_map(is_inside, slices(len(proposal.group), longest=TOGETHER))):
         raise ImpossibleState("a person lies outside of the region of its group", where=where)
     first, second = overlapping(proposal.low, proposal.high)
     if first >= 0:

@@ -16,8 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.engines.spark.failures import cluster_errors
+from serigraph.model import Domain
 from serigraph.policy import Policy
-from serigraph.population import Domain
 from serigraph.short_repr import Undisclosed
 from serigraph.tables.canonical import canonical
 from serigraph.tables.domains import coded

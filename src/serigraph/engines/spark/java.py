@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from serigraph.cache_folder import cache_folder
 from serigraph.errors import JavaNotFound, StorageError
+from serigraph.runtime.cache_folder import cache_folder
 
 OLDEST = 17  # that Spark 4 runs on
 _PATIENCE = 30  # seconds for a Java to say its version

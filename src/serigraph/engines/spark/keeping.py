@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class Kept:
+class PersistedFrames:
     """Use it as ``with Kept() as kept``: at the end nothing stays in anybody's memory."""
 
     def __init__(self) -> None:
@@ -19,11 +19,11 @@ class Kept:
         self._frames.append(frame.persist())
         return self._frames[-1]
 
-    def let_go(self, frame: DataFrame) -> None:
+    def release(self, frame: DataFrame) -> None:
         frame.unpersist()
         self._frames = [each for each in self._frames if each is not frame]
 
-    def __enter__(self) -> Kept:
+    def __enter__(self) -> PersistedFrames:
         return self
 
     def __exit__(self, *_: object) -> None:

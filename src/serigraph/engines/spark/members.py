@@ -11,7 +11,7 @@ from serigraph.engines.spark.failures import cluster_errors
 from serigraph.engines.spark.paths import shared
 from serigraph.engines.spark.polars_tasks import ROWS
 from serigraph.engines.spark.release import MadeOnSpark, Setting
-from serigraph.engines.spark.tasks import TOLD, File, WriteMembers, heard
+from serigraph.engines.spark.tasks import TOLD, File, WriteMembers, unpack
 from serigraph.engines.spark.versions import of_this_version
 from serigraph.errors import ImpossibleState
 from serigraph.ledger import WrittenFile, WrittenParts
@@ -43,7 +43,7 @@ def written_parts(made: MadeOnSpark, ids: pl.Series, setting: Setting) -> Writte
         first = known + np.cumsum([0, *(rows.get(piece, 0) for piece in range(many))])
         task = WriteMembers(setting.drafts, dict(enumerate(first.tolist())))
         files += _written(new, task)
-        setting.kept.let_go(new)
+        setting.kept.release(new)
     newcomers = sum(file.rows for file in files if file.kind == PEOPLE)
     if newcomers != sum(rows.values()):
         raise ImpossibleState("not every new person was given a number")
@@ -96,7 +96,7 @@ def _in_order(members: DataFrame, pieces: int, by: str) -> DataFrame:
 
 
 def _written(members: DataFrame, task: WriteMembers) -> list[File]:
-    found = heard(members.mapInArrow(of_this_version(task), TOLD).toArrow())
+    found = unpack(members.mapInArrow(of_this_version(task), TOLD).toArrow())
     return [file for files in found for file in files]
 
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from serigraph.grouping import Box, Demand, kernels, whole_box, whole_cell
 from serigraph.grouping.districts import leaves
 from serigraph.grouping.problem import facts, narrowed, scratch
-from serigraph.population import Domain, History, Population
-from serigraph.randomness import Randomness
+from serigraph.model import Domain, Past, Population
+from serigraph.runtime.randomness import Randomness
 
 # A task with so many people takes seconds and some hundred megabytes, so that it is cheap to do
 # again where a machine is lost; with fewer, more groups lie at a border between partitions.
@@ -90,7 +90,7 @@ def grow(
 
 def _blind_facts(
     domains: tuple[Domain, ...], codes: NDArray[np.int32], randomness: Randomness
-) -> kernels.Facts:
+) -> kernels.GroupingInput:
     people = codes.shape[1]
     nobody_knows = Population(
         ids=pl.Series(np.arange(people)),
@@ -105,7 +105,7 @@ def _blind_facts(
     )
     return facts(
         nobody_knows,
-        History.none(people),
+        Past.none(people),
         Demand(rules=(), minimum_size=1, interleave=False),
         np.ones(people, dtype=np.uint8),
         randomness.keys(people),

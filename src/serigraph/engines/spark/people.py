@@ -10,7 +10,7 @@ import polars as pl
 
 from serigraph.engines.spark.cells import REGISTRY, TABLE, Understood, look_at
 from serigraph.engines.spark.failures import cluster_errors
-from serigraph.engines.spark.keeping import Kept
+from serigraph.engines.spark.keeping import PersistedFrames
 from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.engines.spark.merging import FACTS, LEDGER, Merge, added_up
 from serigraph.engines.spark.polars_tasks import each_partition, number_of_tasks
@@ -19,8 +19,8 @@ from serigraph.engines.spark.versions import of_this_version
 from serigraph.errors import InputRefused
 from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.parts import check_id_type
+from serigraph.model import Domain
 from serigraph.policy import Policy
-from serigraph.population import Domain
 from serigraph.short_repr import Undisclosed
 from serigraph.tables import ProtectedChoice
 from serigraph.tables.canonical import unsafe_ids
@@ -67,7 +67,7 @@ def everybody(
     ledger: LedgerFrames,
     releases: tuple[ReleaseRecord, ...],
     known_protected: ProtectedChoice | None,
-    kept: Kept,
+    kept: PersistedFrames,
 ) -> Everybody:
     """Read, check and merge the table and the registry; raises what ``prepare`` raises."""
     looked = look_at(frames, policy)

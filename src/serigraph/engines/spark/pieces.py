@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from serigraph.population import Domain, History, Population, ProtectedValue
+from serigraph.model import Domain, Past, Population, ProtectedValue
 from serigraph.records import WorstPair
 from serigraph.tables.people import column_name
 
@@ -92,10 +92,10 @@ def past_key(release: int, group: pl.Series) -> pl.Series:
     return release * _GROUPS + group.cast(pl.Int64)
 
 
-def history_of(people: pl.DataFrame, compositions: pl.DataFrame, releases: int) -> History:
+def history_of(people: pl.DataFrame, compositions: pl.DataFrame, releases: int) -> Past:
     """The past of people that have ``past``, from the compositions of the groups they were in."""
     if releases == 0:
-        return History.none(people.height)
+        return Past.none(people.height)
     held = compositions.select("was", "size", "value", "count").explode("value", "count")
     held = held.sort("was", "value")
     groups = held.group_by("was", maintain_order=True).agg(
@@ -110,7 +110,7 @@ def history_of(people: pl.DataFrame, compositions: pl.DataFrame, releases: int) 
     of_person = np.full((people.height, releases), -1, dtype=np.int32)
     release = members["was"].to_numpy() // _GROUPS
     of_person[members["person"].to_numpy(), release - 1] = members["past_group"].to_numpy()
-    return History.of_groups(
+    return Past.of_groups(
         of_person,
         lengths=groups["entries"].to_numpy(),
         value=held["value"].to_numpy(),

@@ -17,7 +17,7 @@ import pyarrow as pa
 from serigraph.engines.feasibility import Counts, excess_holders, refusal
 from serigraph.engines.plan import Plan
 from serigraph.engines.spark.failures import cluster_errors
-from serigraph.engines.spark.keeping import Kept
+from serigraph.engines.spark.keeping import PersistedFrames
 from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.engines.spark.partitions import (
     MOST,
@@ -38,16 +38,16 @@ from serigraph.engines.spark.tasks import (
     Place,
     Write,
     WritePiece,
-    heard,
+    unpack,
 )
 from serigraph.engines.spark.versions import of_this_version
 from serigraph.engines.suppression import demand_of
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.grouping import kernels
 from serigraph.ledger import ReleaseRecord
-from serigraph.progress import Progress
-from serigraph.randomness import SystemRandomness
 from serigraph.records import worst_of
+from serigraph.runtime.progress import Progress
+from serigraph.runtime.randomness import SystemRandomness
 from serigraph.tables.digests import digest_of
 from serigraph.tables.people import column_name
 from serigraph.verification.regions import overlapping
@@ -116,7 +116,7 @@ class Setting:
     releases: tuple[ReleaseRecord, ...]
     drafts: Path  # a folder that driver and executors share
     partition_people: int
-    kept: Kept
+    kept: PersistedFrames
     measure: Measure
     write: Write
 
@@ -144,7 +144,7 @@ def make_release_on_spark(
     progress("ordering")
     with cluster_errors("placing the people"):
         census, counts, total = _counted(placed, tree, everybody, plan)
-    kept.let_go(everybody.merged)
+    kept.release(everybody.merged)
     ensure_new(digest_of((each.name for each in everybody.domains), everybody.present, total))
     protected = everybody.protection.protected
     base = demand_of(protected, plan).base_targets(
@@ -162,7 +162,7 @@ def make_release_on_spark(
         raise refusal(counts, base, missing, plan, len(setting.releases), NOT_HERE)
     progress("verifying")
     _check_whole(pieces, tree, census, plan)
-    kept.let_go(placed)
+    kept.release(placed)
     progress("recoding")
     members = np.array([piece.members for piece in pieces])
     shares = members / max(members.sum(), 1)
@@ -287,7 +287,7 @@ def _grouped(
         )
         with cluster_errors("forming groups"):
             sent = _sent(placed, tree, wanted, compositions, setting)
-            found = heard(sent.mapInArrow(of_this_version(task), TOLD).toArrow())
+            found = unpack(sent.mapInArrow(of_this_version(task), TOLD).toArrow())
         for piece in found:
             if piece.error is not None:
                 kind, what, where, remedy, problems = piece.error
@@ -370,5 +370,5 @@ def _written(pieces: tuple[Piece, ...], plan: Plan, setting: Setting) -> tuple[F
     task = WritePiece(setting.drafts, plan.form == "bucketised", setting.write)
     with cluster_errors("writing the release"):
         sent = setting.session.createDataFrame(rows).repartitionById(len(work), "node")
-        found = heard(sent.mapInArrow(of_this_version(task), TOLD).toArrow())
+        found = unpack(sent.mapInArrow(of_this_version(task), TOLD).toArrow())
     return tuple(file for files in found for file in files)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from serigraph._version import __version__
-from serigraph.cache_folder import cache_folder
 from serigraph.engines.spark.failures import cluster_errors
 from serigraph.engines.spark.java import java_home
 from serigraph.errors import ClusterUnreachable, ExecutorUnfit, InputRefused
+from serigraph.runtime.cache_folder import cache_folder
 from serigraph.tables.extras import optional_package
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from serigraph.engines.local import finished, formed
-from serigraph.engines.plan import Made, Plan
+from serigraph.engines.plan import Plan, VerifiedRelease
 from serigraph.engines.spark.partitions import Tree
 from serigraph.engines.spark.pieces import (
     Piece,
@@ -44,26 +44,26 @@ from serigraph.ledger.parts import (
     encode_values,
 )
 from serigraph.ledger.storage import digest_of, new_file, sync, write_durably
-from serigraph.population import CodedValues, Domain, History, Population
-from serigraph.randomness import SystemRandomness
+from serigraph.model import CodedValues, Domain, Past, Population
 from serigraph.recoding import as_text
 from serigraph.recoding.tables import GROUP
+from serigraph.runtime.randomness import SystemRandomness
 from serigraph.tables.digests import cell_hashes, record_hashes
 from serigraph.tables.protection import Protection, holdings_under
 
-Measure = Callable[[Made, Plan, History], Any]
+Measure = Callable[[VerifiedRelease, Plan, Past], Any]
 Write = Callable[[Path, str, dict[str, pl.DataFrame]], list[Path]]
 
 TOLD = "node int, told binary"  # what comes back from a task: pickled
 
 
-def told(node: int, what: Any) -> pa.RecordBatch:
+def pack(node: int, what: Any) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(
         {"node": pa.array([node], pa.int32()), "told": pa.array([pickle.dumps(what)], pa.binary())}
     )
 
 
-def heard(rows: pa.Table) -> list[Any]:
+def unpack(rows: pa.Table) -> list[Any]:
     """What tasks told, ascending by node."""
     in_order = sorted(rows.to_pylist(), key=lambda row: int(row["node"]))
     return [pickle.loads(row["told"]) for row in in_order]
@@ -121,7 +121,7 @@ class GroupPartition:
         if not got:
             return
         for (node,), rows in pl.concat(got).partition_by("node", as_dict=True).items():
-            yield told(int(node), self._piece(int(node), rows))
+            yield pack(int(node), self._piece(int(node), rows))
 
     def _piece(self, node: int, rows: pl.DataFrame) -> Piece:
         is_person = rows["is_person"]
@@ -135,9 +135,7 @@ class GroupPartition:
             said = (error.what, error.where, error.remedy, error.problems)
             return Piece(node, population.size, error=(type(error).__name__, *said))
 
-    def _made(
-        self, node: int, population: Population, history: History, number: pl.Series
-    ) -> Piece:
+    def _made(self, node: int, population: Population, history: Past, number: pl.Series) -> Piece:
         randomness = SystemRandomness()
         demand = demand_of(population.protected, self.plan)
         box = self.tree.box(node)
@@ -185,7 +183,12 @@ class GroupPartition:
             raise ImpossibleState("a group reaches beyond its partition")
 
     def _write(
-        self, node: int, draft: str, made: Made, population: Population, number: pl.Series
+        self,
+        node: int,
+        draft: str,
+        made: VerifiedRelease,
+        population: Population,
+        number: pl.Series,
     ) -> None:
         proof = made.proof
         place = population.ids.search_sorted(proof.ids)
@@ -236,7 +239,7 @@ class WritePiece:
         for batch in batches:
             for row in batch.to_pylist():
                 piece, number, first = pickle.loads(row["told"])
-                yield told(number, self._written(piece, number, first))
+                yield pack(number, self._written(piece, number, first))
 
     def _written(self, piece: Piece, number: int, first: int) -> list[File]:
         def draft(name: str) -> pl.DataFrame:
@@ -297,7 +300,7 @@ class WriteMembers:
             files.append(_written(self.drafts, own, PEOPLE, part, content, members.height))
         content = encode_members(number, members["group"].to_numpy(), members["present"].to_numpy())
         files.append(_written(self.drafts, own, MEMBERS, part, content, members.height))
-        yield told(part, files)
+        yield pack(part, files)
 
 
 def _written(drafts: Path, own: str, kind: str, number: int, content: bytes, rows: int) -> File:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from population.settings import unhurried
-from serigraph.population import History, link_gaps, standing
+from model.settings import unhurried
+from serigraph.model import Past, link_gaps, standing
 from serigraph.privacy.link_chances import LinkGaps
 
 THRESHOLDS = [Fraction(1, 2), Fraction(1, 3), Fraction(9, 10)]
@@ -38,8 +38,8 @@ def pasts(draw: st.DrawFn) -> tuple[list[list[int]], list[Held]]:
     return draw(st.lists(rows, min_size=1, max_size=6)), held
 
 
-def history_of(people: list[list[int]], held: list[Held]) -> History:
-    return History.of_groups(
+def history_of(people: list[list[int]], held: list[Held]) -> Past:
+    return Past.of_groups(
         np.array(people, dtype=np.int32),
         [len(group) for group in held],
         [value for group in held for value in sorted(group)],
@@ -93,6 +93,6 @@ def test_gaps_are_counted_from_link_to_link(past: tuple[list[list[int]], list[He
 
 
 def test_nobody_stands_anywhere_before_the_first_release() -> None:
-    found = standing(History.none(3), [])
+    found = standing(Past.none(3), [])
     assert (found.pairs, found.largest_by_person.tolist()) == (0, [0.0, 0.0, 0.0])
-    assert link_gaps(History.none(3), 0) == LinkGaps()
+    assert link_gaps(Past.none(3), 0) == LinkGaps()

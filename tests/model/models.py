@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from serigraph.population import Domain, History, Population, ProtectedValue
+from serigraph.model import Domain, Past, Population, ProtectedValue
 
 VALUES = ("a", "b", "c", "d")
 CLASSES = {"k": ("a", "b"), "m": ("b", "c")}
@@ -80,9 +80,7 @@ def population_of(
     )
 
 
-def history_of(
-    people: int, names: Sequence[str], releases: Sequence[Sequence[PastGroup]]
-) -> History:
+def history_of(people: int, names: Sequence[str], releases: Sequence[Sequence[PastGroup]]) -> Past:
     """The arrays of a past; groups that held none of the names are left out."""
     groups = np.full((people, len(releases)), -1, dtype=np.int32)
     kept: list[tuple[int, list[tuple[int, int]]]] = []
@@ -94,7 +92,7 @@ def history_of(
             if entries:
                 column[sorted(group.members)] = len(kept)
                 kept.append((group.size, entries))
-    return History.of_groups(
+    return Past.of_groups(
         groups,
         lengths=[len(entries) for _, entries in kept],
         value=[v for _, entries in kept for v, _ in entries],

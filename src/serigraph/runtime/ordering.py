@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.threads import TOGETHER, side_by_side, slices
+from serigraph.runtime.threads import TOGETHER, parallel_map, slices
 
 _HALF = np.uint64(32)
 _WORD = 64
@@ -30,7 +30,7 @@ def ascend(numbers: NDArray[np.integer]) -> bool:
         here = numbers[max(part.start - 1, 0) : part.stop]
         return bool((here[1:] > here[:-1]).all())
 
-    return all(side_by_side(is_in_order, slices(len(numbers), longest=TOGETHER)))
+    return all(parallel_map(is_in_order, slices(len(numbers), longest=TOGETHER)))
 
 
 def are_in_order(ids: pl.Series) -> bool:
@@ -62,7 +62,7 @@ def occurrences(
             mine = mine[counts[part]]
         return np.bincount(mine, minlength=numbers)
 
-    return np.asarray(np.sum(side_by_side(count, slices(len(number))), axis=0), dtype=np.int64)
+    return np.asarray(np.sum(parallel_map(count, slices(len(number))), axis=0), dtype=np.int64)
 
 
 def occurring(
@@ -78,7 +78,7 @@ def occurring(
     def mark(part: slice) -> None:
         found[number[part][counts[part]]] = True
 
-    side_by_side(mark, slices(len(number), longest=TOGETHER))
+    parallel_map(mark, slices(len(number), longest=TOGETHER))
     return found
 
 
@@ -96,7 +96,7 @@ def starts_of(number: NDArray[np.int64], numbers: int) -> NDArray[np.int64]:
         lengths = np.diff(number[i:k], prepend=part.start - 1, append=part.stop - 1)
         start[part] = np.repeat(np.arange(i, k + 1), lengths)
 
-    side_by_side(write, slices(len(start), longest=TOGETHER))
+    parallel_map(write, slices(len(start), longest=TOGETHER))
     return start
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serigraph.population import order_by, order_by_keys, ranked, starts_of
-from serigraph.threads import TOGETHER
+from serigraph.model import order_by, order_by_keys, ranked, starts_of
+from serigraph.runtime.threads import TOGETHER
 
 
 @given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 3)))

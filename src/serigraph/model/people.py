@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState
-from serigraph.population.domain import Domain
+from serigraph.model.domain import Domain
 from serigraph.short_repr import Undisclosed
 
 

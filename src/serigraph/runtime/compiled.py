@@ -11,8 +11,8 @@ import numba
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
-from serigraph.cache_folder import cache_folder, kept_private, temporary_folder
-from serigraph.kernel_cache import CheckedCache
+from serigraph.runtime.cache_folder import cache_folder, kept_private, temporary_folder
+from serigraph.runtime.kernel_cache import CheckedCache
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 

@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.population.history import History
+from serigraph.model.past import Past
 from serigraph.privacy.link_chances import LinkGaps
-from serigraph.threads import side_by_side, slices
+from serigraph.runtime.threads import parallel_map, slices
 
 BINS = 10
 MOST_LINKS = 1024
@@ -32,7 +32,7 @@ class Standing:
         return int(self.spent.sum())
 
 
-def standing(history: History, thresholds: Sequence[Fraction]) -> Standing:
+def standing(history: Past, thresholds: Sequence[Fraction]) -> Standing:
     """Walk through the ledger and say where everybody stands (floats: for display).
 
     Without compiled code, which takes longer to load than this takes on most ledgers.
@@ -60,7 +60,7 @@ def standing(history: History, thresholds: Sequence[Fraction]) -> Standing:
         )
 
     longest = max(_TOGETHER // values, 1)
-    parts = side_by_side(part, slices(len(history.groups), longest))
+    parts = parallel_map(part, slices(len(history.groups), longest))
     return Standing(
         np.sum([each.spent for each in parts], axis=0)[: len(thresholds)],
         np.sum([each.links for each in parts], axis=0)[: len(thresholds)],
@@ -68,7 +68,7 @@ def standing(history: History, thresholds: Sequence[Fraction]) -> Standing:
     )
 
 
-def link_gaps(history: History, values: int) -> LinkGaps:
+def link_gaps(history: Past, values: int) -> LinkGaps:
     """How many releases lay between the links of pairs with so many values, and since the last."""
     releases = history.releases
 
@@ -90,7 +90,7 @@ def link_gaps(history: History, values: int) -> LinkGaps:
     if not releases:
         return LinkGaps()
     longest = max(_TOGETHER // max(values, 1), 1)
-    counts = np.sum(side_by_side(part, slices(len(history.groups), longest)), axis=0)
+    counts = np.sum(parallel_map(part, slices(len(history.groups), longest)), axis=0)
     link, gap, is_last = np.unravel_index(np.flatnonzero(counts), (releases, releases, 2))
     return LinkGaps.of(
         zip(

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from population.settings import unhurried
-from population.trees import leaves_under, trees
+from model.settings import unhurried
+from model.trees import leaves_under, trees
 from serigraph.errors import TaxonomyError
-from serigraph.population import Taxonomy
+from serigraph.model import Taxonomy
 
 
 @unhurried

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from population.models import (
+from model.models import (
     CLASSES,
     VALUES,
     PastGroup,
@@ -19,9 +19,9 @@ from population.models import (
     population_of,
     protected_names,
 )
-from population.settings import unhurried
+from model.settings import unhurried
 from serigraph.errors import ImpossibleState
-from serigraph.population import CodedValues, Population
+from serigraph.model import CodedValues, Population
 
 
 def assert_same(found: Population, expected: Population) -> None:

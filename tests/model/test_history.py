@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from population.settings import unhurried
-from serigraph.population import Exposures, History, kind_of_numbers
+from model.settings import unhurried
+from serigraph.model import Exposures, Past, kind_of_numbers
 
 _few = st.integers(0, 4)
 _far = st.integers(0, 2**31 - 1)
@@ -41,8 +41,8 @@ def test_exposures_are_what_groups_held(groups: list[tuple[int, list[tuple[int, 
 GROUPS = np.array([[0, -1], [1, 2], [-1, 2]], dtype=np.int32)
 
 
-def three_groups() -> History:
-    return History.of_groups(GROUPS, [1, 2, 1], [0, 0, 1, 1], [1, 1, 2, 1], [4, 5, 6])
+def three_groups() -> Past:
+    return Past.of_groups(GROUPS, [1, 2, 1], [0, 0, 1, 1], [1, 1, 2, 1], [4, 5, 6])
 
 
 def test_a_subset_keeps_the_groups_of_its_people() -> None:

@@ -7,8 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.population.ordering import order_by_keys
-from serigraph.threads import TOGETHER, side_by_side, slices
+from serigraph.runtime.ordering import order_by_keys
+from serigraph.runtime.threads import TOGETHER, parallel_map, slices
 
 
 class Randomness(Protocol):
@@ -30,7 +30,7 @@ class SystemRandomness:
             mine = keys[part]
             mine[:] = np.frombuffer(ssl.RAND_bytes(mine.nbytes), dtype=np.uint64)
 
-        side_by_side(draw, slices(number, longest=TOGETHER))
+        parallel_map(draw, slices(number, longest=TOGETHER))
         return keys
 
 

@@ -14,7 +14,7 @@ class Progress(Protocol):
     def __call__(self, stage: str, done: int = 0, total: int = 1, /) -> None: ...
 
 
-def silently(_stage: str, _done: int = 0, _total: int = 1, /) -> None:
+def no_progress(_stage: str, _done: int = 0, _total: int = 1, /) -> None:
     """Report no progress."""
 
 

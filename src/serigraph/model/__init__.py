@@ -1,15 +1,20 @@
 """The people of a release and their past, as arrays that every later step reads."""
 
-from serigraph.population.domain import Domain, Kind
-from serigraph.population.history import (
-    Different,
+from serigraph.model.domain import Domain, Kind
+from serigraph.model.past import (
+    DistinctExposures,
     Exposures,
-    History,
+    Past,
     kind_of_numbers,
     kind_of_places,
     lists_of,
 )
-from serigraph.population.ordering import (
+from serigraph.model.people import CodedValues, Population, ProtectedValue
+from serigraph.model.proof import Gap, Proof
+from serigraph.model.standing import Standing, link_gaps, standing
+from serigraph.model.taxonomy import Taxonomy
+from serigraph.model.uniqueness import unique_rows
+from serigraph.runtime.ordering import (
     are_in_order,
     ascend,
     occurrences,
@@ -19,20 +24,15 @@ from serigraph.population.ordering import (
     ranked,
     starts_of,
 )
-from serigraph.population.people import CodedValues, Population, ProtectedValue
-from serigraph.population.proof import Gap, Proof
-from serigraph.population.standing import Standing, link_gaps, standing
-from serigraph.population.taxonomy import Taxonomy
-from serigraph.population.uniqueness import unique_rows
 
 __all__ = [
     "CodedValues",
-    "Different",
+    "DistinctExposures",
     "Domain",
     "Exposures",
     "Gap",
-    "History",
     "Kind",
+    "Past",
     "Population",
     "Proof",
     "ProtectedValue",

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.progress import Report
+from serigraph.runtime.progress import Report
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -26,7 +26,7 @@ def threads() -> int:
     return os.cpu_count() or 1
 
 
-def side_by_side(
+def parallel_map(
     work: Callable[[_Item], _Result],
     items: Iterable[_Item],
     report: Report = lambda _done, _total: None,
@@ -40,7 +40,7 @@ def side_by_side(
     return results
 
 
-def awaited(future: Future[_Result]) -> _Result:
+def wait_interruptibly(future: Future[_Result]) -> _Result:
     """Its result, however long that takes. Since Polars was imported, a signal does not end a wait:
     only one that ends by itself now and then can be interrupted."""
     while not future.done():
@@ -48,13 +48,13 @@ def awaited(future: Future[_Result]) -> _Result:
     return future.result()
 
 
-def taken(
+def parallel_take(
     source: NDArray[_Number], places: NDArray[np.integer], out: NDArray[_Number] | None = None
 ) -> NDArray[_Number]:
     """What lies at these places, all of which are there. (NumPy first checks them, and makes
     another copy for it, unless it is told to clip them.)"""
     found = np.empty((len(places), *source.shape[1:]), dtype=source.dtype) if out is None else out
-    side_by_side(
+    parallel_map(
         lambda part: np.take(source, places[part], axis=0, out=found[part], mode="clip"),
         slices(len(places)),
     )

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.population.taxonomy import Taxonomy
+from serigraph.model.taxonomy import Taxonomy
 from serigraph.short_repr import Undisclosed
 
 Kind = Literal["numeric", "date", "categorical"]

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.population.ordering import ranked
+from serigraph.runtime.ordering import ranked
 
 Numbers = Sequence[int] | NDArray[np.integer]
 
 
 @dataclass(frozen=True)
-class History:
+class Past:
     """Past groups of each person and the composition of each past group.
 
     What a past group held is a list: how many exposures, and behind that their numbers, ascending
@@ -44,22 +44,22 @@ class History:
         return int(self.groups.shape[1])
 
     @staticmethod
-    def none(people: int) -> History:
+    def none(people: int) -> Past:
         """The history of people before the first release."""
-        return History.of_groups(np.empty((people, 0), dtype=np.int32), [], [], [], [])
+        return Past.of_groups(np.empty((people, 0), dtype=np.int32), [], [], [], [])
 
     @staticmethod
     def of_groups(
         group: NDArray[np.integer], lengths: Numbers, value: Numbers, count: Numbers, size: Numbers
-    ) -> History:
+    ) -> Past:
         """A history from what each past group held; see ``Exposures.of``. Groups are numbered
         through, and ``group`` has those of each person, or -1."""
-        return History.of_exposures(group, lengths, [Exposures.of(lengths, value, count, size)])
+        return Past.of_exposures(group, lengths, [Exposures.of(lengths, value, count, size)])
 
     @staticmethod
     def of_exposures(
         group: NDArray[np.integer], lengths: Numbers, pieces: Sequence[Exposures]
-    ) -> History:
+    ) -> Past:
         """A history from what the groups held, piece by piece, in the order of the groups."""
         together = Exposures.together(pieces)
         numbers = np.split(together.number, np.cumsum([len(each) for each in pieces])[:-1])
@@ -69,7 +69,7 @@ class History:
         begin, lists = lists_of(np.asarray(lengths, dtype=np.int64), exposure)
         # Whoever was in no group is in the last one here, which is none.
         begin = np.append(begin, -1).astype(kind_of_places(len(lists)))
-        return History(
+        return Past(
             groups=np.ascontiguousarray(begin[group]),
             lists=lists.astype(kind_of_numbers(len(together))),
             value=together.value,
@@ -77,14 +77,14 @@ class History:
             size=together.size,
         )
 
-    def after(self, releases: int) -> History:
+    def after(self, releases: int) -> Past:
         """The same with so many releases before it that had nobody of these people."""
         if not releases:
             return self
         before = np.full((len(self.groups), releases), -1, dtype=self.groups.dtype)
         return replace(self, groups=np.hstack([before, self.groups]))
 
-    def subset(self, kept: NDArray[Any]) -> History:
+    def subset(self, kept: NDArray[Any]) -> Past:
         """The history of some of the people only."""
         return replace(self, groups=self.groups[kept])
 
@@ -133,7 +133,7 @@ def kind_of_numbers(exposures: int) -> type[np.integer]:
 
 
 @dataclass(frozen=True)
-class Different:
+class DistinctExposures:
     """Exposures that all differ, each with its value, its count and its size."""
 
     value: NDArray[np.int32]
@@ -145,7 +145,7 @@ class Different:
 
 
 @dataclass(frozen=True)
-class Exposures(Different):
+class Exposures(DistinctExposures):
     """What groups held, as numbers of exposures that all differ."""
 
     number: NDArray[np.integer]  # for each value in each group
@@ -174,7 +174,7 @@ class Exposures(Different):
         return Exposures(value_at.astype(np.int32), counts[count_at], sizes[size_at], number)
 
     @staticmethod
-    def together(pieces: Sequence[Different]) -> Exposures:
+    def together(pieces: Sequence[DistinctExposures]) -> Exposures:
         """The exposures that differ over several pieces, and the number of each of each piece."""
         value = np.concatenate([each.value for each in pieces])
         return Exposures.of(

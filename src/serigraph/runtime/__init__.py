@@ -1,0 +1,1 @@
+"""What every room stands on: threads, progress, randomness, compiled code, imports on demand."""
