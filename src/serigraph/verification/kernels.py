@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from serigraph.runtime.compiled import inner, kernel
+from serigraph.runtime.compiled import kernel, kernel_helper
 
 # A product of at most k factors (1 - c/n) carries a relative error below 3 k 2^-53: under 1e-12 for
 # thousands of releases.
@@ -86,7 +86,7 @@ def compose(
         start[g + 1] = entries
 
 
-@inner
+@kernel_helper
 def find_lists(past, past_lists, people, number, lists):
     """Write for so many people how many past groups each was in, and where the lists of what these
     held begin and end.
@@ -230,7 +230,7 @@ def first_overlap(low, high, boxes):
     return np.int64(-1), np.int64(-1)
 
 
-@inner
+@kernel_helper
 def tenth(share, parts):
     """The part that a share of the threshold lies in; each holds its upper end."""
     return min(max(int(np.ceil(share * parts - MARGIN)) - 1, 0), parts - 1)
