@@ -8,6 +8,7 @@ Numba it would leave a lock closed, for which other threads wait.
 from __future__ import annotations
 
 import json
+import math
 from concurrent.futures import Future
 from contextlib import suppress
 from fractions import Fraction
@@ -32,7 +33,7 @@ from serigraph.runtime.randomness import SeededRandomness
 from serigraph.runtime.threads import wait_interruptibly
 
 _VALUES = 20  # that are protected
-_SIDE = 128  # of a square with enough people for districts
+_SIDE = math.isqrt(4 * DISTRICT)  # of a square with just enough people for districts
 _FEW = 64  # people of whom one holds a value, where few do
 
 
@@ -88,7 +89,7 @@ def rehearse() -> None:
     The smallest come first, since nothing of them is left to other threads, for which a program
     that was interrupted would wait.)"""
     forms: tuple[Form, Form] = ("bucketised", "generalised")
-    for size in (_SIDE, max(_SIDE**2, 4 * DISTRICT)):
+    for size in (_SIDE, _SIDE**2):
         people = np.arange(size)
         few = np.where((people % _FEW == 0) & (people < size // 2), people % _VALUES, -1)
         for form, held in zip(forms, (people % _VALUES, few), strict=True):
@@ -106,9 +107,7 @@ def _population(held: NDArray[np.int64]) -> Population:
     return Population(
         ids=pl.Series(people),
         present=np.ones(len(people), dtype=np.bool_),
-        domains=tuple(
-            Domain(name, "numeric", pl.Series(range(len(people) // _SIDE))) for name in "xy"
-        ),
+        domains=tuple(Domain(name, "numeric", pl.Series(range(_SIDE))) for name in "xy"),
         codes=np.stack([people % _SIDE, people // _SIDE]).astype(np.int32),
         protected=tuple(ProtectedValue(name, Fraction(1, 2)) for name in names),
         held_start=np.concatenate([[0], np.cumsum(held >= 0)]),
