@@ -21,7 +21,8 @@ def test_no_group_is_larger_than_somebody_asks_for() -> None:
     known = make_release(first, Past.none(first.size), geometric, SeededRandomness(2))
     # One person in twenty returns, and some of those ask for a group of six; others for four.
     past = history_of(known)
-    past.groups[draw.random(first.size) > 1 / 20] = -1
+    stays_away = draw.random(first.size) > 1 / 20
+    past = replace(past, group=np.where(stays_away[:, None], -1, past.group).astype(np.int32))
     again = with_values(first, draw.permutation(first.held))
     size = make_release(again, past, geometric, SeededRandomness(3)).proof.size
     assert size.min() == 4

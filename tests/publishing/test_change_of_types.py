@@ -238,7 +238,7 @@ def test_values_of_an_older_ledger_are_found_again(
     assert series.protected_names() == ("Sjögren",)
     assert len(serigraph.history(series, 20, "Sjögren").exposures) == 2
     history = series.history(pl.Series(["20"]), ["Sjögren"])
-    assert (history.groups >= 0).all()
+    assert (history.group >= 0).all()
     assert evidence_of(series, series.releases()).values == ("Sjögren",)
     assert serigraph.audit(series).is_within
 

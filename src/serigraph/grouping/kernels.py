@@ -66,9 +66,10 @@ class GroupingInput(NamedTuple):
     holds_one: bool  # everybody holds just one value
     weight: NDArray[np.uint8]  # 1 if the person counts in n
     key: NDArray[np.int64]  # random, one a person
-    past: NDArray[np.integer]  # [row, release] -> where the list of the past group begins, or -1
+    past: NDArray[np.int32]  # [row, release] -> the past group, or -1
     past_row: NDArray[np.uint32]  # of each person, if there is a past
-    past_lists: NDArray[np.integer]  # how many exposures, and their numbers
+    past_start: NDArray[np.int64]  # where the exposures of each past group begin in the next
+    past_exposure: NDArray[np.integer]  # numbers of exposures; no group is without any
     exposure_value: NDArray[np.int32]
     exposure_survival: NDArray[np.float64]  # 1 - n_s/n
     neediest: NDArray[np.float64]  # of each row of the past, the largest target it asks for
@@ -203,7 +204,7 @@ def spans_of(f):
 def find_past(f, people, first, last, spans):
     """Write the spans of the people from ``first`` to ``last``.
 
-    Both ends of everybody's row are read first, and those of every group's list before the list.
+    Both ends of everybody's row are read first, and those of every group's exposures before these.
     Nothing waits for anything of another group or person, so that memory brings all of them
     together.
     """
@@ -220,11 +221,11 @@ def find_past(f, people, first, last, spans):
         spans[k, 2, releases] = groups
     for k in range(last - first):
         for j in range(spans[k, 2, releases]):
-            begin = spans[k, 0, j] + 1
-            spans[k, 0, j], spans[k, 1, j] = begin, begin + f.past_lists[np.uint64(begin - 1)]
+            group = np.uint64(spans[k, 0, j])
+            spans[k, 0, j], spans[k, 1, j] = f.past_start[group], f.past_start[group + np.uint64(1)]
     for k in range(last - first):
         for j in range(spans[k, 2, releases]):
-            spans[k, 2, j] = f.past_lists[np.uint64(spans[k, 1, j] - 1)]
+            spans[k, 2, j] = f.past_exposure[np.uint64(spans[k, 1, j] - 1)]
 
 
 @inner
@@ -240,11 +241,11 @@ def walk_past(f, s, touched, spans, k):
     # it in a hundred times the time.
     for j in range(spans[k, 2, f.past.shape[1]]):
         for e in range(np.uint64(spans[k, 0, j]), np.uint64(spans[k, 1, j])):
-            exposure = np.uint32(f.past_lists[e])
+            exposure = np.uint32(f.past_exposure[e])
             value = np.uint32(f.exposure_value[exposure])
             s.survival[value] = max(s.survival[value] * f.exposure_survival[exposure], SMALLEST)
         for e in range(spans[k, 0, j], spans[k, 1, j] if f.counts_links else spans[k, 0, j]):
-            s.links[f.exposure_value[f.past_lists[e]]] += 1
+            s.links[f.exposure_value[f.past_exposure[e]]] += 1
 
 
 @making
@@ -295,9 +296,11 @@ def meet_values(f, s, row):
     survival; returns how many values they are."""
     met = 0
     for j in range(f.past.shape[1]):
-        at = f.past[row, j]
-        for e in range(at + 1, at + 1 + f.past_lists[at] if at >= 0 else at + 1):
-            exposure = f.past_lists[e]
+        group = f.past[row, j]
+        if group < 0:
+            continue
+        for e in range(f.past_start[group], f.past_start[group + 1]):
+            exposure = f.past_exposure[e]
             value = f.exposure_value[exposure]
             s.touched[met] = value
             met += s.links[value] == 0

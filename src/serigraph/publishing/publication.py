@@ -133,7 +133,9 @@ def publish(
         prepared = prepare(rows, policy, everybody, known_choice(writer.releases), progress)
         if not writer.releases:
             check_held(prepared.value_list, policy, str(policy_path(opened)))
-        check_values(prepared.value_list, prepared.protected_choice, policy, opened.protected_names)
+        check_values(
+            prepared.value_list, prepared.protected_choice, policy, writer.ledger.protected_names
+        )
         check_unique_columns(prepared.population, policy, str(policy_path(opened)))
         formulas = notes_on_formulas(
             policy, prepared.population.domains, prepared.value_list, str(policy_path(opened))
@@ -145,8 +147,8 @@ def publish(
         progress("recalling")
         names = [value.name for value in population.protected]
         history = writer.history(population.ids, names, progress)
-        on_people = _check_people(writer, opened, population, policy, new_people)
-        strategy = policy.strategy_for(opened.link_gaps)
+        on_people = _check_people(writer, population, policy, new_people)
+        strategy = policy.strategy_for(writer.ledger.link_gaps)
         plan = plan_of(policy, strategy, named, allow_suppression)
         made = make_release(
             population,
@@ -154,7 +156,7 @@ def publish(
             plan,
             chance,
             progress,
-            everybody=lambda: opened.history(opened.people()["id"], names),
+            everybody=lambda: writer.ledger.history_of_all(names),
         )
         choice = prepared.protected_choice.with_gaps(
             {gap.value: gap.risk for gap in made.proof.gaps}
@@ -218,14 +220,16 @@ def publish(
 
 
 def _check_people(
-    writer: Writer, series: Series, population: Population, policy: Policy, new_people: bool
+    writer: Writer, population: Population, policy: Policy, new_people: bool
 ) -> tuple[str, ...]:
     """Refuse people who may be known to the ledger by ids that were written in another way; notes
     on the others."""
     if not writer.releases:
         return ()
     known, present = writer.are_known(), population.present
-    check_ids(population.ids.filter(pl.Series(~known)), lambda: series.people()["id"], policy)
+    check_ids(
+        population.ids.filter(pl.Series(~known)), lambda: writer.ledger.people()["id"], policy
+    )
     here, known_here = int(np.count_nonzero(present)), int(np.count_nonzero(known & present))
     if not new_people:
         check_new_people(

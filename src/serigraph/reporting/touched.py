@@ -48,17 +48,16 @@ def touched_pairs(
     step = max(1, -(-len(proof.ids) // most_people))
     chosen = np.arange(0, len(proof.ids), step)
     past = history.subset(history_ids.search_sorted(proof.ids.gather(chosen)).to_numpy())
-    survived = _logarithm(past.count, past.size)
+    survived = _logarithm(past.held.survival)
     threshold = np.array([float(each.threshold) for each in protected])
     values = max(len(protected), 1)
     now = _Entries.of(proof, [each.name for each in protected], is_presence_known)
 
     def part(people: slice) -> tuple[float, NDArray[np.int64]]:
-        groups = past.groups[people]
-        person, release = np.nonzero(groups >= 0)
-        lengths, exposure = past.held(groups[person, release])
-        was = np.repeat(person * values, lengths) + past.value[exposure]
-        before = np.bincount(was, survived[exposure], minlength=len(groups) * values)
+        person, _, exposure = past.exposures(people)
+        was = person * values + past.held.value[exposure]
+        pairs = (people.stop - people.start) * values
+        before = np.bincount(was, survived[exposure], minlength=pairs)
         member, entry = now.of_groups(proof.group[chosen[people]].astype(np.int64))
         total = before[member * values + now.value[entry]] + now.survived[entry]
         probability = -np.expm1(total)
@@ -116,7 +115,7 @@ class _Entries:
         return _Entries(
             start=np.searchsorted(group, np.arange(len(proof.size) + 1)),
             value=value[order],
-            survived=_logarithm(proof.value_count[order], size),
+            survived=_logarithm(1.0 - proof.value_count[order] / size),
         )
 
     def of_groups(self, groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -129,5 +128,5 @@ class _Entries:
         )
 
 
-def _logarithm(count: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.float64]:
-    return np.log(np.maximum(1.0 - count / size, _NOTHING_LEFT))
+def _logarithm(survival: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.log(np.maximum(survival, _NOTHING_LEFT))

@@ -84,19 +84,20 @@ def _check_everybody(
     history: Past, protected: Sequence[ProtectedValue], values: set[str], where: str
 ) -> None:
     """Refuse if the past of somebody exceeds what is left of the threshold of one of the values."""
-    survived = np.log(np.maximum(1.0 - history.count / history.size, 1e-300))
+    held = history.held
+    survived = np.log(np.maximum(held.survival, 1e-300))
     for number, value in enumerate(protected):
         if value.name not in values:
             continue
         limit = np.log(float(1 - value.threshold)) + _MARGIN
-        for begin in range(0, len(history.groups), _TOGETHER):
-            groups = history.groups[begin : begin + _TOGETHER]
+        for begin in range(0, len(history.group), _TOGETHER):
+            groups = history.group[begin : begin + _TOGETHER]
             total = np.zeros(len(groups))
             for exposure, person in _exposures(history, groups, number):
                 np.add.at(total, person, survived[exposure])
             for somebody in np.flatnonzero(total < limit).tolist():
                 found = [
-                    Exposure(int(history.size[each]), int(history.count[each]))
+                    Exposure(int(held.size[each]), int(held.count[each]))
                     for exposure, _ in _exposures(history, groups[[somebody]], number)
                     for each in exposure.tolist()
                 ]
@@ -116,8 +117,8 @@ def _exposures(
     found = []
     for was in groups.T:
         known = np.flatnonzero(was >= 0)
-        lengths, exposure = history.held(was[known])
-        is_met = history.value[exposure] == value
+        lengths, exposure = history.held.of_groups(was[known])
+        is_met = history.held.value[exposure] == value
         found.append((exposure[is_met], np.repeat(known, lengths)[is_met]))
     return found
 

@@ -87,9 +87,9 @@ def compose(
 
 
 @inner
-def find_lists(past, past_lists, people, number, lists):
-    """Write for so many people how many past groups each was in, and where the lists of what these
-    held begin and end.
+def find_lists(past, past_start, past_exposure, people, number, lists):
+    """Write for so many people how many past groups each was in, and where the exposures of these
+    begin and end.
 
     Both ends of everybody's row are read first, then those of every list. Nothing waits for
     anything of another group or person, so that memory brings all of them together.
@@ -106,11 +106,11 @@ def find_lists(past, past_lists, people, number, lists):
         lists[k, 2, releases] = kept
     for k in range(number):
         for j in range(lists[k, 2, releases]):
-            begin = lists[k, 0, j] + 1
-            lists[k, 0, j], lists[k, 1, j] = begin, begin + past_lists[np.uint64(begin - 1)]
+            group = np.uint64(lists[k, 0, j])
+            lists[k, 0, j], lists[k, 1, j] = past_start[group], past_start[group + np.uint64(1)]
     for k in range(number):
         for j in range(lists[k, 2, releases]):
-            lists[k, 2, j] = past_lists[np.uint64(lists[k, 1, j] - 1)]
+            lists[k, 2, j] = past_exposure[np.uint64(lists[k, 1, j] - 1)]
 
 
 @kernel
@@ -122,7 +122,8 @@ def survey_members(
     value,
     count,
     past,
-    past_lists,
+    past_start,
+    past_exposure,
     exposure_value,
     exposure_survival,
     least_survival,
@@ -134,7 +135,7 @@ def survey_members(
     groups,
 ):
     """Follow the (member, value) pairs of these groups through the past, in which person i was in
-    the groups whose lists begin at ``past[i]``, or in none where that is negative. Of the members
+    the groups ``past[i]``, or in none where that is negative. Of the members
     those are looked at whose ``past_groups``, a number for each member, are no fewer than
     ``fewest`` and no more than ``most``.
 
@@ -187,14 +188,14 @@ def survey_members(
                 people[number] = members[m]
                 number += few < past_groups[m] <= most
                 m += 1
-            find_lists(past, past_lists, people, number, lists)
+            find_lists(past, past_start, past_exposure, people, number, lists)
             for k in range(number):
                 person = people[k]
                 for e in range(begin, end):
                     survival[value[e]] = now[e - begin]
                 for j in range(lists[k, 2, past.shape[1]]):
                     for e in range(np.uint64(lists[k, 0, j]), np.uint64(lists[k, 1, j])):
-                        exposure = np.uint32(past_lists[e])
+                        exposure = np.uint32(past_exposure[e])
                         v = np.uint32(exposure_value[exposure])
                         survival[v] = max(survival[v] * exposure_survival[exposure], SMALLEST)
                 for e in range(begin, end):

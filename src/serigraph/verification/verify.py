@@ -138,9 +138,10 @@ def _survey(
 ) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
     """The number of (member, value) pairs, the one with the largest probability, and those that
     floats cannot decide."""
-    survived = 1.0 - history.count / history.size
+    held = history.held
+    survived = held.survival
     least = np.ones(len(population.protected))
-    np.minimum.at(least, history.value, survived)
+    np.minimum.at(least, held.value, survived)
     threshold = np.array([float(value.threshold) for value in population.protected])
     member_start, members = composition.member_start, composition.members
     past_groups = parallel_take(_past_groups(history), members)
@@ -151,9 +152,10 @@ def _survey(
         composition.start,
         composition.value,
         composition.count,
-        history.groups,
-        history.lists,
-        history.value,
+        history.group,
+        held.start,
+        held.exposure,
+        held.value,
         survived,
         least,
         threshold,
@@ -186,13 +188,13 @@ def _survey(
 
 def _past_groups(history: Past) -> NDArray[np.uint16]:
     """In how many past groups each person was."""
-    number = np.zeros(len(history.groups), dtype=np.uint16)
+    number = np.zeros(len(history.group), dtype=np.uint16)
     if history.releases == 0:
         return number
     ones = np.ones(history.releases, dtype=np.float32)
 
     def count(part: slice) -> None:
-        number[part] = (history.groups[part] >= 0).astype(np.float32) @ ones
+        number[part] = (history.group[part] >= 0).astype(np.float32) @ ones
 
     parallel_map(count, slices(len(number), longest=TOGETHER >> 2))
     return number
@@ -281,16 +283,17 @@ def _exposures(
     """All exposures of (person, group, value) pairs, a row each, with a size and a count in each
     word: the past ones in ascending order, 0 where there was none, and this release's last."""
     person, group, value = pairs.T
+    held = history.held
     found = np.zeros((len(pairs), history.releases + 1), dtype=np.int64)
-    for j, was in enumerate(history.groups[person].T):
+    for j, was in enumerate(history.group[person].T):
         known = np.flatnonzero(was >= 0)
-        lengths, exposure = history.held(was[known])
+        lengths, exposure = held.of_groups(was[known])
         pair = np.repeat(known, lengths)
-        is_met = history.value[exposure] == value[pair]
+        is_met = held.value[exposure] == value[pair]
         pair, exposure = pair[is_met], exposure[is_met]
         if (pair[1:] == pair[:-1]).any():
             raise ImpossibleState("a past group holds a value twice")
-        found[pair, j] = history.size[exposure] << _HALF | history.count[exposure]
+        found[pair, j] = held.size[exposure] << _HALF | held.count[exposure]
     found.sort(axis=1)
     pair, entry = _entries(composition.start, group)
     count = composition.count[entry[composition.value[entry] == value[pair]]]

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-import pyarrow.parquet as pq
 
 from serigraph.engines.spark.paths import shared
 from serigraph.engines.spark.recalling import RecallCompositions, RecallMembers
 from serigraph.engines.spark.versions import of_this_version
 from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.layout import Layout
-from serigraph.ledger.parts import GROUPS, MEMBERS, PEOPLE, VALUES, files_of, forms_of
+from serigraph.ledger.parts import GROUPS, MEMBERS, PEOPLE, VALUES, files_of, forms_of, open_part
 from serigraph.ledger.storage import storage_errors
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ class LedgerFrames:
     def _first_numbers(self, people: list[Path]) -> list[int]:
         """The number of the first person of each file, and that of one who is not there yet."""
         with storage_errors(self._layout.ledger):
-            rows = [pq.read_metadata(path).num_rows for path in people]
+            rows = [_rows(path) for path in people]
         return [0, *accumulate(rows)]
 
     def _read(self, kind: str, schema: str) -> DataFrame:
@@ -137,6 +136,11 @@ class LedgerFrames:
             for release in self._releases
             for name in files_of(release, kind)
         ]
+
+
+def _rows(path: Path) -> int:
+    with open_part(path) as file:
+        return int(file.metadata.num_rows)
 
 
 def _key(path: Path) -> str:

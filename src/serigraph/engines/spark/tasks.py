@@ -32,17 +32,14 @@ from serigraph.engines.spark.pieces import (
 from serigraph.engines.suppression import demand_of
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.grouping import Grouping
-from serigraph.ledger.parts import (
-    GROUPS,
-    MEMBERS,
-    PEOPLE,
-    VALUES,
+from serigraph.ledger.encoding import (
     check_shape,
     encode_groups,
     encode_members,
     encode_people,
     encode_values,
 )
+from serigraph.ledger.parts import GROUPS, MEMBERS, PEOPLE, VALUES
 from serigraph.ledger.storage import digest_of, new_file, sync, write_durably
 from serigraph.model import CodedValues, Domain, Past, Population
 from serigraph.recoding import as_text

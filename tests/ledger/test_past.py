@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from functools import partial
-from itertools import product
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import polars as pl
 import pytest
+from numpy.typing import NDArray
 
 from ledger.builders import FIRST, SECOND, Person, new_series, publish
 from serigraph.errors import InputRefused
-from serigraph.ledger import (
-    PRESENCE_KNOWN,
-    PRESENCE_UNKNOWN,
-    PastExposure,
-    kernels,
-    loops,
-    recall,
-)
-from serigraph.ledger.parts import CodedValues, read_values
+from serigraph.ledger import PRESENCE_KNOWN, PRESENCE_UNKNOWN, PastExposure, past
+from serigraph.ledger.parts import CodedValues, read_members, read_values
 from serigraph.model import Past
+from serigraph.model import past as model_past
 
 VALUES = ("HIV", "flu", "gout", "lupus", "rare")
 
@@ -58,15 +50,15 @@ def naive_exposures(
 def read_history(
     history: Past, release: int, place: int, protected: tuple[str, ...]
 ) -> dict[str, tuple[int, int]]:
-    group = history.groups[place, release]
+    group, held = history.group[place, release], history.held
     if group < 0:
         return {}
-    lengths, held = history.held(history.groups[place, [release]])
-    assert lengths.tolist() == [len(held)] == [history.lists[group]]
-    assert np.all(np.diff(history.value[held]) > 0)
+    exposures = held.exposure[held.start[group] : held.start[group + 1]]
+    assert len(exposures)
+    assert np.all(np.diff(held.value[exposures]) > 0)
     return {
-        protected[history.value[each]]: (int(history.count[each]), int(history.size[each]))
-        for each in held
+        protected[held.value[each]]: (int(held.count[each]), int(held.size[each]))
+        for each in exposures
     }
 
 
@@ -75,35 +67,43 @@ def read_history(
 def test_history_and_exposures_equal_a_plain_reading(tmp_path: Path, seed: int, text: bool) -> None:
     rng = random.Random(seed)
     series = new_series(tmp_path)
-    past = []
+    out = []
     for number in range(4):
         release = random_release(rng, text=text)
         adversary = rng.choice([PRESENCE_KNOWN, PRESENCE_UNKNOWN])
         publish(series, f"r{number}", release, adversary=adversary)
-        past.append((release, adversary))
+        out.append((release, adversary))
     asked = [f"P{n}" if text else n for n in rng.sample(range(-20, 70), 80)]
     protected = (*sorted(rng.sample(VALUES, 3)), "nobody has it")
     history = series.history(pl.Series(asked), protected)
-    assert history.groups.shape == (80, 4)
-    assert len(history.value) == len(history.count) == len(history.size)
+    assert history.group.shape == (80, 4)
+    assert history.group.max() < history.held.groups
     for place, id in enumerate(asked):
-        for number, (release, adversary) in enumerate(past):
+        for number, (release, adversary) in enumerate(out):
             naive = naive_exposures(release, adversary, id)
             assert read_history(history, number, place, protected) == {
                 value: exposure for value, exposure in naive.items() if value in protected
             }
-    known = {person.id for release, _ in past for person in release}
+    known = {person.id for release, _ in out for person in release}
     for id in rng.sample(sorted(known), 5):
         for value in VALUES:
             assert [(e.release - 1, e.count, e.size) for e in series.exposures(id, value)] == [
                 (number, *naive[value])
-                for number, (release, adversary) in enumerate(past)
+                for number, (release, adversary) in enumerate(out)
                 if value in (naive := naive_exposures(release, adversary, id))
             ]
 
 
+def same(one: Past, other: Past) -> bool:
+    """Whether two pasts are the same, array for array."""
+    return np.array_equal(one.group, other.group) and all(
+        np.array_equal(getattr(one.held, name), getattr(other.held, name))
+        for name in ("start", "exposure", "value", "count", "size")
+    )
+
+
 @pytest.mark.parametrize("protected", [VALUES, VALUES[::-1], VALUES[1::2]])
-def test_pieces_and_compiled_loops_change_nothing(
+def test_pieces_and_their_order_change_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protected: tuple[str, ...]
 ) -> None:
     rng = random.Random(5)
@@ -112,8 +112,7 @@ def test_pieces_and_compiled_loops_change_nothing(
         publish(series, f"r{number}", random_release(rng, text=False))
     ids = pl.Series(range(-20, 60))
     whole = series.history(ids, protected)
-    assert len(whole.value) > 1
-    assert loops.fastest() is kernels  # Numba was started
+    assert len(whole.held.value) > 1
 
     def in_pieces(files: Sequence[bytes]) -> Iterator[CodedValues]:
         for all_of_it in read_values(files):
@@ -132,74 +131,74 @@ def test_pieces_and_compiled_loops_change_nothing(
             order = np.array(rng.sample(range(len(each.group)), len(each.group)))
             yield CodedValues(each.group[order], each.count[order], each.code[order], each.names)
 
-    for read, loop in product((read_values, in_pieces, in_disorder), (loops, kernels)):
-        monkeypatch.setattr(recall, "read_values", read)
-        monkeypatch.setattr(recall, "fastest", partial(lambda module: module, loop))
-        other = series.history(ids, protected)
-        for name in ("groups", "lists", "value", "count", "size"):
-            assert np.array_equal(getattr(other, name), getattr(whole, name)), name
+    def members_in_disorder(files: Sequence[bytes]) -> Iterator[tuple[NDArray, NDArray]]:
+        for person, group in read_members(files):
+            order = np.array(rng.sample(range(len(person)), len(person)))
+            for entry in order.tolist():
+                yield person[[entry]], group[[entry]]
+
+    for read in (in_pieces, in_disorder):
+        monkeypatch.setattr(past, "read_values", read)
+        assert same(series.history(ids, protected), whole)
+    monkeypatch.setattr(past, "read_members", members_in_disorder)
+    assert same(series.history(ids, protected), whole)
 
 
-def pairs_and_threes(rng: random.Random) -> tuple[Person, ...]:
-    """Many groups of few kinds: exposures are looked up, and not ranked."""
-    return tuple(
-        Person(id=number, group=number % 70, values=tuple(rng.sample(VALUES, rng.randint(1, 3))))
-        for number in range(160)
-    )
+def test_who_is_asked_for_and_in_which_order_changes_nothing_else(tmp_path: Path) -> None:
+    rng = random.Random(11)
+    series = new_series(tmp_path)
+    for number in range(3):
+        publish(series, f"r{number}", random_release(rng, text=False))
+    everybody = list(range(-20, 60))
+    whole = series.history(pl.Series(everybody), VALUES)
+    asked = rng.sample(everybody, 30)
+    rows = [everybody.index(id) for id in asked]
+    assert same(series.history(pl.Series(asked), VALUES), whole.subset(np.array(rows)))
 
 
-@pytest.mark.parametrize("loop", [kernels, loops])
-@pytest.mark.parametrize("place", [np.int32, np.int64])
-@pytest.mark.parametrize("table", [2**22, 0])  # keys that are always looked up, and never ranked
-@pytest.mark.parametrize("narrow", [2**16, 12, 3])  # exposures that the narrow type tells apart
+def test_releases_before_anybody_that_is_asked_for_have_nobody(tmp_path: Path) -> None:
+    series = new_series(tmp_path)
+    publish(series, "a", [Person(1, 0, ("flu",)), Person(2, 0)])
+    publish(series, "b", [Person(3, 0, ("flu",)), Person(4, 0), Person(5, 1)])
+    publish(series, "c", [Person(1, 0, ("HIV",)), Person(4, 0)])
+    history = series.history(pl.Series([3, 4, 5, 6]), ["HIV", "flu"])
+    assert history.group.tolist() == [[-1, 0, -1], [-1, 0, 1], [-1, -1, -1], [-1, -1, -1]]
+    assert read_history(history, 1, 1, ("HIV", "flu")) == {"flu": (1, 2)}
+    assert read_history(history, 2, 1, ("HIV", "flu")) == {"HIV": (1, 2)}
+
+
+@pytest.mark.parametrize("narrow", [2**16, 12, 3])  # exposures that the narrow type can number
 def test_the_width_of_numbers_changes_nothing(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    narrow: int,
-    table: int,
-    place: type[np.signedinteger],
-    loop: ModuleType,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, narrow: int
 ) -> None:
-    monkeypatch.setattr(recall, "fastest", lambda: loop)
-    monkeypatch.setattr(recall, "_TABLE", table)
-    monkeypatch.setattr(recall, "kind_of_places", lambda _entries: place)
-    monkeypatch.setattr(
-        recall,
-        "kind_of_numbers",
-        lambda exposures: np.uint16 if exposures <= narrow else np.int32,
-    )
+    monkeypatch.setattr(model_past, "_NARROW", narrow)
     rng = random.Random(3)
     series = new_series(tmp_path)
-    past = (random_release(rng, text=False), pairs_and_threes(rng), random_release(rng, text=False))
-    for number, release in enumerate(past):
+    releases = [random_release(rng, text=False) for _ in range(3)]
+    for number, release in enumerate(releases):
         publish(series, f"r{number}", release)
-    ids = list(range(-20, 170))
+    ids = list(range(-20, 70))
     history = series.history(pl.Series(ids), VALUES)
-    assert len(history.value) > 12
-    assert history.lists.dtype == (np.uint16 if narrow == 2**16 else np.int32)
-    assert history.groups.dtype == place
+    assert len(history.held.value) > 12
+    assert history.held.exposure.dtype == (np.uint16 if narrow == 2**16 else np.int32)
     for row, id in enumerate(ids):
-        for number, release in enumerate(past):
+        for number, release in enumerate(releases):
             naive = naive_exposures(release, PRESENCE_UNKNOWN, id)
             assert read_history(history, number, row, VALUES) == naive
 
 
-@pytest.mark.parametrize("loop", [kernels, loops])
-@pytest.mark.parametrize("values", [2**16 - 1, 2**16])
-def test_exposures_beyond_a_narrow_number(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: int, loop: ModuleType
-) -> None:
+@pytest.mark.parametrize(("values", "kind"), [(2**16, np.uint16), (2**16 + 1, np.int32)])
+def test_exposures_beyond_a_narrow_number(tmp_path: Path, values: int, kind: type) -> None:
     """One group that holds everything, once."""
-    monkeypatch.setattr(recall, "fastest", lambda: loop)
     names = [f"{number:05}" for number in range(values)]
     series = new_series(tmp_path)
     publish(series, "a", (Person(id=1, group=0, values=tuple(names)), Person(id=2, group=0)))
-    history = series.history(pl.Series([2]), names)
-    lengths, exposures = history.held(history.groups[0])
-    assert lengths.tolist() == [values]
-    assert np.array_equal(history.value[exposures], np.arange(values))
-    assert (history.size == 2).all()
-    assert (history.count == 1).all()
+    held = series.history(pl.Series([2]), names).held
+    assert held.exposure.dtype == kind
+    assert held.start.tolist() == [0, values]
+    assert np.array_equal(held.value[held.exposure], np.arange(values))
+    assert (held.size == 2).all()
+    assert (held.count == 1).all()
 
 
 def test_dtypes_are_those_that_kernels_read(tmp_path: Path) -> None:
@@ -207,26 +206,28 @@ def test_dtypes_are_those_that_kernels_read(tmp_path: Path) -> None:
     publish(series, "a", FIRST)
     found = series.history(pl.Series(["ann", "nobody"]), ["HIV", "flu"])
     none = Past.none(2)
-    for name in ("groups", "lists", "value", "count", "size"):
-        assert getattr(found, name).dtype == getattr(none, name).dtype, name
-    assert found.groups.tolist() == [[0], [-1]]
+    assert found.group.dtype == none.group.dtype == np.int32
+    for name in ("start", "exposure", "value", "count", "size"):
+        assert getattr(found.held, name).dtype == getattr(none.held, name).dtype, name
+    assert found.group.flags.c_contiguous
+    assert found.group.tolist() == [[0], [-1]]
 
 
 def test_before_the_first_release_there_is_no_history(tmp_path: Path) -> None:
     series = new_series(tmp_path)
     history = series.history(pl.Series(["ann"]), ["flu"])
-    assert history.groups.shape == (1, 0)
-    assert len(history.size) == 0
+    assert history.group.shape == (1, 0)
+    assert history.held.groups == 0
 
 
 def test_nothing_asked_gives_empty_arrays(tmp_path: Path) -> None:
     series = new_series(tmp_path)
     publish(series, "a", FIRST)
     nobody = series.history(pl.Series([], dtype=pl.String), ["flu"])
-    assert nobody.groups.shape == (0, 1)
+    assert nobody.group.shape == (0, 1)
     no_value = series.history(pl.Series(["ann", "bob"]), [])
-    assert no_value.groups.tolist() == [[-1], [-1]]
-    assert len(no_value.lists) == 0
+    assert no_value.group.tolist() == [[-1], [-1]]
+    assert no_value.held.groups == 0
 
 
 def test_exposures_say_where_they_come_from(tmp_path: Path) -> None:

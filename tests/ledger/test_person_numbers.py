@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from model.settings import unhurried
 from serigraph.errors import ImpossibleState
-from serigraph.ledger.numbers import Numbered, numbers_of
+from serigraph.ledger.person_numbers import Numbered, numbers_of
 
 FAR = 2**62
 
