@@ -63,6 +63,12 @@ check: $(READY_DEV) docs
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest --doctest-modules src
 
+# Kernels run as plain Python, so that their lines count: small tests only. The floor is in pyproject.toml.
+SMALL := $(addprefix tests/,audit charts cli ledger model paper planning policy privacy publishing \
+	recoding report tables theorems utility verification)
+coverage: $(READY_DEV)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not thorough" --cov --cov-report=term $(SMALL)
+
 docs: $(READY_DEV)
 	$(BIN)/mkdocs build --quiet --strict
 
