@@ -70,9 +70,8 @@ def test_nothing_is_fetched_from_another_host(site: Path) -> None:
 def test_a_link_that_leads_nowhere_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/index.md").write_text("# A page\n\n[gone](gone.md#there)\n")
-    (tmp_path / "mkdocs.yml").write_text(
-        re.split(r"^(?:hooks|not_in_nav):", (ROOT / "mkdocs.yml").read_text(), flags=re.MULTILINE)[0]
-    )
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("theme:")[0]
+    (tmp_path / "mkdocs.yml").write_text(settings)
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict"],
         cwd=tmp_path,
