@@ -55,7 +55,7 @@ releases = {releases}
 """
 # A white card with dark ink: legible on light and on dark pages.
 FRAME = """\
-<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="576" role="img">
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="500" role="img">
 <style>{style}svg.chart {{ max-width: none; }}</style>
 <rect width="{width}" height="{height}" rx="8" fill="#ffffff"/>
 <svg x="12" y="10" width="360" height="{inner}">{chart}</svg>
