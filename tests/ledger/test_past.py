@@ -230,6 +230,16 @@ def test_nothing_asked_gives_empty_arrays(tmp_path: Path) -> None:
     assert no_value.held.groups == 0
 
 
+def test_a_release_that_held_nothing_of_what_is_asked_for(tmp_path: Path) -> None:
+    series = new_series(tmp_path)
+    publish(series, "a", [Person(1, 0), Person(2, 0)])
+    publish(series, "b", [Person(1, 0, ("gout",)), Person(2, 0)])
+    publish(series, "c", [Person(1, 0, ("flu",)), Person(2, 0)])
+    history = series.history(pl.Series([1, 2]), ["flu"])
+    assert history.group.tolist() == [[-1, -1, 0], [-1, -1, 0]]
+    assert read_history(history, 2, 1, ("flu",)) == {"flu": (1, 2)}
+
+
 def test_exposures_say_where_they_come_from(tmp_path: Path) -> None:
     series = new_series(tmp_path)
     publish(series, "a", FIRST)

@@ -124,8 +124,11 @@ def _entries(
 
 
 def _joined(pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """The pieces behind each other; most releases have one, which is not copied."""
-    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+    """The pieces behind each other. Most releases have one, which is not copied; those that held
+    nothing have none."""
+    if len(pieces) > 1:
+        return np.concatenate(pieces)
+    return pieces[0] if pieces else np.empty(0, dtype=np.int32)
 
 
 def _are_in_order(group: NDArray[np.integer], value: NDArray[np.integer]) -> bool:
