@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from serigraph.engines.public_tables import write_tables
 from serigraph.policy import Output
-from serigraph.publishing.files import write_tables
 from serigraph.recoding.texts import as_text, cells_at
 
 VALUES = pl.Series([None, "flu", "gout", "never held", "ümlaut, quoted"])

@@ -48,7 +48,7 @@ def series_of(folder: Path, **sections: str) -> Series:
 
 
 def on_spark(given: Any, series: Series, **options: Any) -> Any:
-    return serigraph.publish(given, series, engine="spark", partition_people=250, **options)
+    return serigraph.publish(given, series, engine=serigraph.Spark(partition_people=250), **options)
 
 
 def in_decimals(spark: SparkSession, frame: pl.DataFrame) -> Any:
@@ -167,7 +167,7 @@ def test_formulas_and_names_of_ours_are_read_back(
     cells = "\n".join(path.read_text() for path in release.folder.glob("*.csv/*"))
     assert "'=HIV" in cells
     assert "'-5" not in cells
-    for engine in ("local", "spark"):
+    for engine in (serigraph.Local(), serigraph.Spark()):
         audit = serigraph.audit(series, engine=engine)
         assert audit.is_within
         assert audit.files_agree

@@ -21,7 +21,7 @@ from serigraph.auditing.cells import Writing
 from serigraph.errors import TableError
 from serigraph.ledger.layout import published_names, published_path
 from serigraph.policy import Policy
-from serigraph.recoding.public_csv import DIALECT, as_meant, as_sets
+from serigraph.recoding.output import DIALECT, as_meant, as_sets
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 from serigraph.short_repr import Undisclosed
 from serigraph.tables import read_table

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.engines.plan import Plan
+from serigraph.engines.interface import Plan
 from serigraph.errors import Infeasible
 from serigraph.model import Population, ProtectedValue
 

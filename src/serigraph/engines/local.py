@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.engines.feasibility import Counts, missing_holders, refusal
-from serigraph.engines.plan import Plan, VerifiedRelease
+from serigraph.engines.interface import Plan, VerifiedRelease
 from serigraph.engines.suppression import TellingGaps, demand_of, thinned, withdrawn
 from serigraph.errors import GuaranteeExceeded
 from serigraph.grouping import Box, Demand, Grouping, form_groups

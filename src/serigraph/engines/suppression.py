@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.engines.feasibility import excess_holders
-from serigraph.engines.plan import Plan
+from serigraph.engines.interface import Plan
 from serigraph.grouping import Demand
 from serigraph.model import Population, ProtectedValue
 from serigraph.privacy.gaps import gap_risk, threshold_left

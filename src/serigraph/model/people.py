@@ -90,6 +90,10 @@ class Population(Undisclosed):
     def size(self) -> int:
         return len(self.ids)
 
+    @property
+    def protected_names(self) -> list[str]:
+        return [value.name for value in self.protected]
+
     def records(self) -> NDArray[np.int64]:
         """The places of the people present, ascending: whose values are there."""
         if len(self.values) == self.size:

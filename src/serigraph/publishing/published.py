@@ -1,18 +1,23 @@
-"""What came of publishing a table."""
+"""A release on its way to the public: before its commit, and after it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from serigraph.engines import Plan, VerifiedRelease
 from serigraph.ledger import ReleaseRecord
-from serigraph.publishing.worst_pairs import pair_of
-from serigraph.recoding import as_text
-from serigraph.short_repr import ShortRepr
+from serigraph.model import Past
+from serigraph.policy import Policy
+from serigraph.privacy.strategies import Strategy
+from serigraph.publishing.figures import ClosestPairs, pair_of
+from serigraph.short_repr import ShortRepr, Undisclosed
+from serigraph.signing import SigningKey
 from serigraph.tables.value_list import ValueList
 
 STAGES = (
@@ -26,6 +31,39 @@ STAGES = (
     "writing",
     "committing",
 )
+
+
+@dataclass(frozen=True, repr=False)
+class Unpublished(Undisclosed):
+    """A verified release between verification and commit, which nobody has seen yet; its tables are
+    in ``folder`` already, and further public files are written from it."""
+
+    folder: Path
+    earlier: tuple[ReleaseRecord, ...]
+    earlier_pairs: tuple[ClosestPairs, ...]  # of each of them
+    label: str
+    published_at: datetime
+    policy: Policy
+    strategy: Strategy
+    summary: Mapping[str, object]
+    value_list: ValueList  # the policy's values beside those of the table
+    signer: SigningKey | None  # of the certificate
+    measured: tuple[Any, ...]  # what was kept for the documents, piece by piece
+
+    @property
+    def number(self) -> int:
+        return len(self.earlier) + 1
+
+
+Documents = Callable[[Unpublished], None]
+
+
+def without_documents(_release: Unpublished) -> None:
+    """Write nothing beside the tables."""
+
+
+def measure_nothing(_made: VerifiedRelease, _plan: Plan, _past: Past, _ids: pl.Series) -> None:
+    """Keep nothing for the documents."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,43 +92,3 @@ class Published(ShortRepr):
             "notes": len(self.notes),
             "folder": self.folder,
         }
-
-
-class TablesInMemory(Mapping[str, pl.DataFrame]):
-    """The tables of a release, with text where they still have numbers for texts."""
-
-    def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
-        self._tables = tables
-
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        return as_text(self._tables[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tables)
-
-    def __len__(self) -> int:
-        return len(self._tables)
-
-
-class TablesOnDisk(Mapping[str, pl.DataFrame]):
-    """The tables of a release that may be larger than memory: each is read when it is asked for."""
-
-    def __init__(self, folder: Path) -> None:
-        self._paths = {
-            path.name.removesuffix(ending): path
-            for ending in (".csv", ".parquet")  # Parquet wins
-            for path in sorted(folder.glob(f"*{ending}"))
-        }
-
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        path = self._paths[name]
-        parts = sorted(path.iterdir()) if path.is_dir() else [path]
-        if path.suffix == ".parquet":
-            return pl.concat([pl.read_parquet(part, glob=False) for part in parts])
-        return pl.concat([pl.read_csv(part, glob=False, infer_schema=False) for part in parts])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._paths)
-
-    def __len__(self) -> int:
-        return len(self._paths)

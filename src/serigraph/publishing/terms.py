@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from serigraph.engines.plan import Plan, shown_values
+from serigraph.engines import PeopleFacts, Plan
 from serigraph.errors import PolicyError
 from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series
-from serigraph.model import Proof
 from serigraph.policy import Policy, check_unchanged, read_policy
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
-from serigraph.publishing.worst_pairs import pair_of
+from serigraph.publishing.figures import pair_of
 from serigraph.recoding.tables import GROUP
 from serigraph.records import WorstPair, worst_of
 from serigraph.tables import ProtectedChoice
@@ -107,13 +107,11 @@ def advice(widths: Mapping[str, float], policy: Policy) -> tuple[str, ...]:
     )
 
 
-def withdrawals(proof: Proof) -> tuple[str, ...]:
-    """What the publisher alone is told: values that the release does not show at all."""
-    shown = shown_values(proof)
+def withdrawals(values: Sequence[str]) -> tuple[str, ...]:
+    """What only the publisher hears: values that the release does not show at all."""
     return tuple(
-        f"value {gap.value!r} is left out of this release altogether; no public file says so"
-        for gap in proof.gaps
-        if gap.value not in shown
+        f"value {value!r} is left out of this release altogether; no public file says so"
+        for value in values
     )
 
 
@@ -135,30 +133,36 @@ def notes_on_dates(summary: Mapping[str, object]) -> tuple[str, ...]:
 def summary_of(
     figures: Mapping[str, Any],
     before: WorstPair | None,
+    people: PeopleFacts,
     *,
     has_registry: bool,
-    people: int,
-    outside_registry: int,
-    differing_from_registry: int,
     strategy: Strategy,
     policy: Policy,
     is_dated_back: bool,
 ) -> dict[str, object]:
     """The figures of a release, with those of its making and of the series up to it; ``before`` is
-    the worst pair of the series before it.
-
-    ``people`` is everybody in the table and in the registry.
-    """
+    the worst pair of the series before it."""
     worst = worst_of((before, pair_of(figures["worst_in_release"])))
     return {
         **figures,
         "worst_in_series": worst.to_json() if worst else None,
         "has_registry": has_registry,
-        "people_in_registry": people - outside_registry if has_registry else None,
-        "people_outside_registry": outside_registry,
-        "people_differing_from_registry": differing_from_registry,
+        "people_in_registry": people.people - people.outside_registry if has_registry else None,
+        "people_outside_registry": people.outside_registry,
+        "people_differing_from_registry": people.differing_from_registry,
         "form": policy.output.form,
         "method": policy.output.method,
         "strategy": strategy.describe(),
         "is_dated_back": is_dated_back,
     }
+
+
+def known_choice(releases: tuple[ReleaseRecord, ...]) -> ProtectedChoice | None:
+    """What is protected since the first release, if there is one."""
+    return ProtectedChoice.from_json(releases[-1].protected_json) if releases else None
+
+
+def threshold_left(releases: tuple[ReleaseRecord, ...], policy: Policy, name: str) -> Fraction:
+    """What groups may spend of the threshold of a value, after what suppression has told."""
+    choice, threshold = known_choice(releases), policy.threshold_of(name)
+    return threshold if choice is None else choice.threshold_left(name, threshold)

@@ -10,9 +10,8 @@ import numpy as np
 
 from serigraph.charts import Bar, share_chart
 from serigraph.publishing import Unpublished
-from serigraph.publishing.singled_out import SingledOut
+from serigraph.publishing.figures import SingledOut, pair_of
 from serigraph.publishing.terms import notes_on_dates
-from serigraph.publishing.worst_pairs import pair_of
 from serigraph.reporting.page import Page, Section
 from serigraph.reporting.risk import ReleaseRisk
 from serigraph.reporting.wording import (

@@ -16,10 +16,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.engines import Plan, VerifiedRelease
+from serigraph.engines import Form, Plan, VerifiedRelease
 from serigraph.errors import ImpossibleState
 from serigraph.model import Past, Proof, ProtectedValue
-from serigraph.publishing import LocalDraft, RemoteDraft, Unpublished
+from serigraph.publishing import Unpublished
 from serigraph.reporting.touched import Touched, together, touched_pairs
 from serigraph.utility import query_errors
 
@@ -75,20 +75,11 @@ class ReleaseRisk:
 
 def risk_of(release: Unpublished) -> ReleaseRisk:
     """The figures of a release before it is committed; those of its pieces are added up."""
-    pieces: tuple[PieceRisk, ...] = ()
-    query_error = None
-    if isinstance(release, LocalDraft):
-        known = release.policy.guarantee.adversary == "presence known"
-        form = release.policy.output.form
-        pieces = (_risk(release.made, form, known, release.history, release.history_ids),)
-        query_error = pieces[0].query_error
-    elif isinstance(release, RemoteDraft):
-        pieces = tuple(piece for piece in release.measured if isinstance(piece, PieceRisk))
-        # Tasks know neither each other's people nor what was suppressed before they began.
-        if len(pieces) == 1 and not release.summary["suppressed_values"]:
-            query_error = pieces[0].query_error
+    pieces = tuple(piece for piece in release.measured if isinstance(piece, PieceRisk))
     if not pieces:
         raise ImpossibleState("nothing was measured for the report of a release")
+    # Pieces of a release do not know each other's people.
+    query_error = pieces[0].query_error if len(pieces) == 1 else None
     sizes: Counter[int] = Counter()
     for piece in pieces:
         sizes.update(dict(piece.sizes))
@@ -106,21 +97,16 @@ def risk_of(release: Unpublished) -> ReleaseRisk:
     )
 
 
-def measure_risk(made: VerifiedRelease, plan: Plan, history: Past) -> PieceRisk:
-    """What a report needs of the people that one task has made a part of a release for."""
-    return _risk(made, plan.form, plan.is_presence_known, history, made.population.ids)
-
-
-def _risk(
-    made: VerifiedRelease, form: str, is_presence_known: bool, history: Past, history_ids: pl.Series
-) -> PieceRisk:
+def measure_risk(made: VerifiedRelease, plan: Plan, past: Past, past_ids: pl.Series) -> PieceRisk:
+    """What a report needs of a release, or of the people that one task has made a part of it for;
+    the past is that of the people with these ids."""
     protected = made.population.protected
     size, groups = np.unique(made.proof.size[np.unique(made.proof.value_group)], return_counts=True)
     return PieceRisk(
-        query_error=_query_error(made, form),
-        alone=_alone(made.proof, is_presence_known),
+        query_error=_query_error(made, plan.form),
+        alone=_alone(made.proof, plan.is_presence_known),
         touched=touched_pairs(
-            history, history_ids, made.proof, protected, is_presence_known, SAMPLE
+            past, past_ids, made.proof, protected, plan.is_presence_known, SAMPLE
         ),
         sizes=tuple(zip(size.tolist(), groups.tolist(), strict=True)),
         protected=protected,
@@ -148,7 +134,7 @@ def _largest(count: NDArray[np.int64], size: NDArray[np.int64]) -> Fraction:
     return max(Fraction(c, n) for c, n in kinds)
 
 
-def _query_error(made: VerifiedRelease, form: str) -> QueryError | None:
+def _query_error(made: VerifiedRelease, form: Form) -> QueryError | None:
     """The errors of the release against the table as it was before suppression; None where it is
     too large to be queried on the way."""
     population, proof = made.population, made.proof
@@ -165,7 +151,7 @@ def _query_error(made: VerifiedRelease, form: str) -> QueryError | None:
         queries=_QUERIES,
         columns=columns,
         seed=secrets.randbits(32),
-        form="bucketised" if form == "bucketised" else "generalised",
+        form=form,
     )
     if not found.queries:
         return None

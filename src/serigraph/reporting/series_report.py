@@ -18,7 +18,7 @@ from serigraph.ledger import ReleaseRecord, Series, storage_errors
 from serigraph.ledger.storage import ensure_folder, write_durably
 from serigraph.policy import read_policy
 from serigraph.policy.sections import Publisher
-from serigraph.publishing.singled_out import SingledOut
+from serigraph.publishing.figures import SingledOut
 from serigraph.reporting.certificate import NAME, Certificate, ClosestPair, Guaranteed
 from serigraph.reporting.documents import REPORT
 from serigraph.reporting.page import Page, Section, Table, render

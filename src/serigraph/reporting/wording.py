@@ -10,7 +10,7 @@ from typing import Any
 
 from serigraph.charts import Bar, Line, column_chart, line_chart
 from serigraph.policy.sections import Publisher
-from serigraph.publishing.singled_out import SingledOut
+from serigraph.publishing.figures import SingledOut
 from serigraph.records import WorstPair
 from serigraph.reporting.page import Section, Table
 

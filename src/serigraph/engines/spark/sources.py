@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from serigraph.engines.choosing import is_spark_frame
 from serigraph.engines.spark.failures import cluster_errors
 from serigraph.errors import TableError
 from serigraph.policy import Reading
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
 
 _BEGINNING = 1 << 16
 _ENCODINGS = {"utf-8-sig": "UTF-8", "utf-8": "UTF-8", "utf8": "UTF-8", "latin-1": "ISO-8859-1"}
-
-
-def is_spark_frame(source: Any) -> bool:
-    """Whether this is a data frame of Spark; asks without importing Spark."""
-    return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "sparkSession")
 
 
 def table_frame(

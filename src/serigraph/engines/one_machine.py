@@ -1,0 +1,199 @@
+"""The engine for one machine: every step of a release in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from serigraph.auditing.auditor import ThisMachine
+from serigraph.engines.compiling import ready_kernels
+from serigraph.engines.interface import (
+    Known,
+    MadeFacts,
+    Measure,
+    PeopleFacts,
+    Plan,
+    VerifiedRelease,
+    shown_values,
+)
+from serigraph.engines.local import make_release
+from serigraph.engines.public_tables import TablesInMemory, write_tables
+from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series, Writer
+from serigraph.model import Past
+from serigraph.policy import Output, Policy
+from serigraph.privacy.link_chances import LinkGaps
+from serigraph.runtime.progress import Progress
+from serigraph.runtime.randomness import Randomness, SystemRandomness
+from serigraph.runtime.threads import wait_interruptibly
+from serigraph.short_repr import Undisclosed
+from serigraph.tables import Prepared, ProtectedChoice, prepare, read_table
+from serigraph.tables.look_alikes import check_ids
+from serigraph.tables.unique_columns import check_unique_columns
+
+if TYPE_CHECKING:
+    from serigraph.ledger.parts import EncodedParts
+
+
+@dataclass(frozen=True)
+class Local(ThisMachine):
+    """This machine, and no other."""
+
+    @contextmanager
+    def workplace(
+        self, series: Series, _table: Any, *, wait: float, measure: Measure, progress: Progress
+    ) -> Iterator[_Workplace]:
+        kernels = ready_kernels(progress)
+        with series.writing(wait) as writer, ThreadPoolExecutor(1) as meanwhile:
+            yield _Workplace(series, writer, meanwhile, kernels, measure)
+
+    def export(self, series: Series, folder: Path) -> None:
+        series.export(folder)
+
+
+@dataclass(frozen=True)
+class _Workplace:
+    series: Series
+    writer: Writer
+    meanwhile: ThreadPoolExecutor
+    kernels: Future[None]
+    measure: Measure
+
+    def read(self, table: Any, registry: Any, policy: Policy, query: str) -> _Sources:
+        reading = policy.reading.model_copy(update={"query": query}) if query else policy.reading
+        rows = read_table(table, reading)
+        everybody = (
+            None if registry is None else read_table(registry, policy.reading.for_registry())
+        )
+        return _Sources(self, policy, rows, everybody)
+
+
+@dataclass(frozen=True, repr=False)
+class _Sources(Undisclosed):
+    place: _Workplace
+    policy: Policy
+    table: pl.DataFrame
+    registry: pl.DataFrame | None
+
+    def prepare(self, known: ProtectedChoice | None, progress: Progress) -> _People:
+        prepared = prepare(self.table, self.policy, self.registry, known, progress)
+        return _People(self.place, self.policy, prepared)
+
+
+@dataclass(frozen=True, repr=False)
+class _People(Undisclosed):
+    place: _Workplace
+    policy: Policy
+    prepared: Prepared
+
+    @property
+    def facts(self) -> PeopleFacts:
+        prepared, population = self.prepared, self.prepared.population
+        return PeopleFacts(
+            people=population.size,
+            present=int(np.count_nonzero(population.present)),
+            outside_registry=population.outside_registry,
+            differing_from_registry=prepared.differing_from_registry,
+            domains=population.domains,
+            choice=prepared.protected_choice,
+            value_list=prepared.value_list,
+            notes=prepared.notes,
+        )
+
+    def values_before(self) -> Sequence[str]:
+        return self.place.series.protected_names()
+
+    def check_unique_columns(self, where: str) -> None:
+        check_unique_columns(self.prepared.population, self.policy, where)
+
+    def recall(self, label: str, progress: Progress) -> _Recalled:
+        population, writer = self.prepared.population, self.place.writer
+        wait_interruptibly(self.place.kernels)
+        writer.ensure_new(label, population.digest, population.ids)
+        progress("recalling")
+        past = writer.history(population.ids, population.protected_names, progress)
+        if not writer.releases:
+            return _Recalled(self.place, self.prepared, past, Known(0, 0))
+        is_known, present = writer.are_known(), population.present
+        new = population.ids.filter(pl.Series(~is_known))
+        check_ids(new, lambda: self.place.series.people()["id"], self.policy)
+        known = Known(
+            present=int(np.count_nonzero(is_known & present)),
+            absent=int(np.count_nonzero(is_known & ~present)),
+        )
+        return _Recalled(self.place, self.prepared, past, known)
+
+
+@dataclass(frozen=True, repr=False)
+class _Recalled(Undisclosed):
+    place: _Workplace
+    prepared: Prepared
+    past: Past
+    known: Known
+
+    @property
+    def digest(self) -> str:
+        return self.prepared.population.digest
+
+    def link_gaps(self) -> LinkGaps:
+        return self.place.series.link_gaps()
+
+    def make(self, plan: Plan, randomness: Randomness | None, progress: Progress) -> _Unwritten:
+        population, series = self.prepared.population, self.place.series
+        names = population.protected_names
+        made = make_release(
+            population,
+            self.past,
+            plan,
+            randomness or SystemRandomness(),
+            progress,
+            everybody=lambda: series.history(series.people()["id"], names),
+        )
+        return _Unwritten(self.place, plan, self.past, population.ids, made)
+
+
+@dataclass(frozen=True, repr=False)
+class _Unwritten(Undisclosed):
+    place: _Workplace
+    plan: Plan
+    past: Past
+    past_ids: pl.Series  # of the people that the past is of
+    made: VerifiedRelease
+
+    @property
+    def facts(self) -> MadeFacts:
+        made, shown = self.made, shown_values(self.made.proof)
+        return MadeFacts(
+            figures=made.figures(),
+            widths=made.widths,
+            gap_risks={gap.value: gap.risk for gap in made.proof.gaps},
+            thresholds_left=made.thresholds_left(),
+            withdrawn=tuple(gap.value for gap in made.proof.gaps if gap.value not in shown),
+        )
+
+    def write(self, output: Output, progress: Progress) -> _Staged:
+        writer, made = self.place.writer, self.made
+        encoded = self.place.meanwhile.submit(writer.encode, made.proof)
+        write_tables(writer.staging, made.tables, output, progress)
+        measured = self.place.measure(made, self.plan, self.past, self.past_ids)
+        return _Staged(writer, encoded, made.tables, (measured,))
+
+
+@dataclass(frozen=True, repr=False)
+class _Staged(Undisclosed):
+    writer: Writer
+    encoded: Future[EncodedParts]
+    public: Mapping[str, pl.DataFrame]
+    measured: tuple[Any, ...]
+
+    def commit(self, draft: ReleaseDraft) -> ReleaseRecord:
+        return self.writer.commit(self.encoded.result(), draft)
+
+    def tables(self, _folder: Path) -> Mapping[str, pl.DataFrame]:
+        return TablesInMemory(self.public)
