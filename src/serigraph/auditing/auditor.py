@@ -1,17 +1,18 @@
-"""What reads a series for an audit: here, or wherever an engine does it."""
+"""What an audit asks of an engine: something that reads a series."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from serigraph.auditing.agreement import Agreement, compare_files
-from serigraph.auditing.from_ledger import evidence_of
-from serigraph.auditing.tally import Tally, tally
 from serigraph.errors import InputRefused
-from serigraph.ledger import ReleaseRecord, Series
+
+if TYPE_CHECKING:
+    from serigraph.auditing.agreement import Agreement
+    from serigraph.auditing.tally import Tally
+    from serigraph.ledger import ReleaseRecord, Series
 
 
 class Auditor(Protocol):
@@ -46,31 +47,9 @@ class ThisMachine:
     """Audits in the memory of this machine."""
 
     def auditor(self, series: Series) -> AbstractContextManager[Auditor]:
-        return nullcontext(_InMemory(series))
+        from serigraph.auditing.in_memory import AuditorInMemory
 
-
-@dataclass(frozen=True)
-class _InMemory:
-    series: Series
-
-    def check(self) -> None:
-        self.series.check()
-
-    def compare(self, releases: tuple[ReleaseRecord, ...]) -> tuple[Agreement, ...]:
-        return tuple(compare_files(self.series, release) for release in releases)
-
-    def tally(
-        self,
-        releases: tuple[ReleaseRecord, ...],
-        *,
-        known_members: int,
-        worst: int,
-        progress: Callable[[str], None],
-    ) -> Tally:
-        progress("reading the ledger")
-        evidence = evidence_of(self.series, releases)
-        progress("computing")
-        return tally(evidence, known_members=known_members, worst=worst)
+        return nullcontext(AuditorInMemory(series))
 
 
 def refuse_name(engine: object) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from serigraph.runtime.on_demand import on_demand
 
 if TYPE_CHECKING:
-    from serigraph.engines.choosing import engine_for, export
+    from serigraph.engines.choosing import Local, Spark, engine_for, export
     from serigraph.engines.interface import (
         Engine,
         Form,
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
         VerifiedRelease,
     )
     from serigraph.engines.local import make_release
-    from serigraph.engines.one_machine import Local
-    from serigraph.engines.spark.engine import Spark
 
 __getattr__, __dir__ = on_demand(
     __name__,
@@ -25,11 +23,11 @@ __getattr__, __dir__ = on_demand(
         "Engine": "serigraph.engines.interface",
         "Form": "serigraph.engines.interface",
         "Known": "serigraph.engines.interface",
-        "Local": "serigraph.engines.one_machine",
+        "Local": "serigraph.engines.choosing",
         "Measure": "serigraph.engines.interface",
         "PeopleFacts": "serigraph.engines.interface",
         "Plan": "serigraph.engines.interface",
-        "Spark": "serigraph.engines.spark.engine",
+        "Spark": "serigraph.engines.choosing",
         "VerifiedRelease": "serigraph.engines.interface",
         "engine_for": "serigraph.engines.choosing",
         "export": "serigraph.engines.choosing",

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from serigraph.auditing.auditor import ThisMachine
 from serigraph.engines.compiling import ready_kernels
 from serigraph.engines.interface import (
     Known,
@@ -41,20 +40,14 @@ if TYPE_CHECKING:
     from serigraph.ledger.parts import EncodedParts
 
 
-@dataclass(frozen=True)
-class Local(ThisMachine):
-    """This machine, and no other."""
-
-    @contextmanager
-    def workplace(
-        self, series: Series, _table: Any, *, wait: float, measure: Measure, progress: Progress
-    ) -> Iterator[_Workplace]:
-        kernels = ready_kernels(progress)
-        with series.writing(wait) as writer, ThreadPoolExecutor(1) as meanwhile:
-            yield _Workplace(series, writer, meanwhile, kernels, measure)
-
-    def export(self, series: Series, folder: Path) -> None:
-        series.export(folder)
+@contextmanager
+def workplace(
+    series: Series, *, wait: float, measure: Measure, progress: Progress
+) -> Iterator[_Workplace]:
+    """The workplace of one release; see ``Engine.workplace``."""
+    kernels = ready_kernels(progress)
+    with series.writing(wait) as writer, ThreadPoolExecutor(1) as meanwhile:
+        yield _Workplace(series, writer, meanwhile, kernels, measure)
 
 
 @dataclass(frozen=True)

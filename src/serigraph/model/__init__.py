@@ -1,6 +1,7 @@
 """The people of a release and their past, as arrays that every later step reads."""
 
-from serigraph.model.domain import Domain, Kind
+from serigraph.model.domain import Domain
+from serigraph.model.kinds import KINDS, Kind
 from serigraph.model.past import (
     DistinctExposures,
     Exposures,
@@ -26,6 +27,7 @@ from serigraph.runtime.ordering import (
 )
 
 __all__ = [
+    "KINDS",
     "CodedValues",
     "DistinctExposures",
     "Domain",

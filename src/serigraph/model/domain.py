@@ -10,16 +10,14 @@ all others, and no interval that holds it together with other codes counts as na
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from serigraph.model.kinds import KINDS, Kind
 from serigraph.model.taxonomy import Taxonomy
 from serigraph.short_repr import Undisclosed
-
-Kind = Literal["numeric", "date", "categorical"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,6 +30,10 @@ class Domain(Undisclosed):
     taxonomy: Taxonomy | None = None
 
     @property
+    def is_scale(self) -> bool:
+        return KINDS[self.kind].is_scale
+
+    @property
     def size(self) -> int:
         return len(self.values)
 
@@ -42,10 +44,10 @@ class Domain(Undisclosed):
     def positions(self) -> NDArray[np.float64]:
         """Where each code lies on a scale on which the known values span 0 to 1."""
         known = self.values.slice(1) if self.has_missing else self.values
-        if self.kind == "categorical":
-            at = np.arange(len(known), dtype=np.float64)
-        else:
+        if self.is_scale:
             at = known.to_physical().cast(pl.Float64).to_numpy().astype(np.float64)
+        else:
+            at = np.arange(len(known), dtype=np.float64)
         span = float(at[-1] - at[0]) if len(at) > 1 else 0.0
         scaled = (at - at[0]) / span if span > 0 else np.zeros(len(at))
         return np.concatenate([[-1.0], scaled]) if self.has_missing else scaled

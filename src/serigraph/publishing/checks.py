@@ -106,7 +106,7 @@ def notes_on_formulas(policy: Policy, people: PeopleFacts, where: str) -> tuple[
 
 
 def _texts_of(domain: Domain) -> list[str]:
-    if domain.kind != "categorical":
+    if domain.is_scale:
         return []
     if domain.taxonomy is not None:
         return sorted({name for path in domain.taxonomy.paths for name in path})

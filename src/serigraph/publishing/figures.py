@@ -1,5 +1,5 @@
-"""What every output says of how close a release comes to people: whom it shows alone, and the pairs
-that are closest to their thresholds."""
+"""What every output says of how close a release comes to people: whom it shows alone, the pairs
+that are closest to their thresholds, and what is left of these."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from serigraph.ledger import ReleaseRecord, Series
+from serigraph.policy import Policy
 from serigraph.records import WorstPair, worst_of
+from serigraph.tables import ProtectedChoice
 
 if TYPE_CHECKING:
     from serigraph.auditing.figures import Survey
@@ -149,3 +151,14 @@ def _only_threshold(release: ReleaseRecord) -> WorstPair | None:
     largest = Fraction(release.summary["largest_probability"])
     known = WorstPair("", largest, Fraction(release.threshold)) if largest else None
     return _stored(release, "worst_in_release", known)
+
+
+def known_choice(releases: tuple[ReleaseRecord, ...]) -> ProtectedChoice | None:
+    """What is protected since the first release, if there is one."""
+    return ProtectedChoice.from_json(releases[-1].protected_json) if releases else None
+
+
+def threshold_left(releases: tuple[ReleaseRecord, ...], policy: Policy, name: str) -> Fraction:
+    """What groups may spend of the threshold of a value, after what suppression has told."""
+    choice, threshold = known_choice(releases), policy.threshold_of(name)
+    return threshold if choice is None else choice.threshold_left(name, threshold)

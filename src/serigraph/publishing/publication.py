@@ -13,7 +13,7 @@ from typing import Any
 from serigraph.engines import Engine, Local, Measure, engine_for
 from serigraph.ledger import Series, notes_on_unknown, storage_errors
 from serigraph.publishing.checks import check_new_people, notes_on_formulas, notes_on_people
-from serigraph.publishing.figures import closest_pairs, worst_before
+from serigraph.publishing.figures import closest_pairs, known_choice, worst_before
 from serigraph.publishing.published import (
     Documents,
     Published,
@@ -26,7 +26,6 @@ from serigraph.publishing.terms import (
     default_label,
     draft_of,
     is_dated_back,
-    known_choice,
     notes_on_dates,
     plan_of,
     policy_in_force,

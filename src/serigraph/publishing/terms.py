@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -155,14 +154,3 @@ def summary_of(
         "strategy": strategy.describe(),
         "is_dated_back": is_dated_back,
     }
-
-
-def known_choice(releases: tuple[ReleaseRecord, ...]) -> ProtectedChoice | None:
-    """What is protected since the first release, if there is one."""
-    return ProtectedChoice.from_json(releases[-1].protected_json) if releases else None
-
-
-def threshold_left(releases: tuple[ReleaseRecord, ...], policy: Policy, name: str) -> Fraction:
-    """What groups may spend of the threshold of a value, after what suppression has told."""
-    choice, threshold = known_choice(releases), policy.threshold_of(name)
-    return threshold if choice is None else choice.threshold_left(name, threshold)

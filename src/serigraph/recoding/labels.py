@@ -33,7 +33,7 @@ def region_labels(domain: Domain, low: NDArray[np.int32], high: NDArray[np.int32
 
 def _texts(domain: Domain, ends: NDArray[np.int64]) -> dict[int, str]:
     """Ends of intervals of numbers and dates as text, each made once."""
-    if domain.kind == "categorical":
+    if not domain.is_scale:
         return {}
     # Whoever lacks a number has the first code, and the least that is known the next.
     known = np.unique(np.maximum(ends, int(domain.has_missing)))
@@ -47,7 +47,7 @@ def _label(domain: Domain, texts: dict[int, str], low: int, high: int) -> str:
         if high == 0:
             return MISSING
         first = 1
-    if domain.kind == "categorical":
+    if not domain.is_scale:
         return _set(_names(domain, first, high), with_missing=first > low)
     shown = texts[first] if first == high else f"[{texts[first]}, {texts[high]}]"
     return f"{{{MISSING}, {shown}}}" if first > low else shown

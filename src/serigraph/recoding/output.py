@@ -125,12 +125,16 @@ def _each(texts: pl.Series, change: pl.Expr) -> pl.Series:
     return texts.to_frame().select(change).to_series()
 
 
+Write = Callable[[pl.DataFrame, Path, Formulas], None]
+Read = Callable[[Path], pl.DataFrame]
+
+
 @dataclass(frozen=True)
 class OutputFormat:
     """How a public table becomes a file, and a file a table again."""
 
-    write: Callable[[pl.DataFrame, Path, Formulas], None]
-    read: Callable[[Path], pl.DataFrame]
+    write: Write
+    read: Read
 
 
 def _write_csv(table: pl.DataFrame, path: Path, formulas: Formulas) -> None:

@@ -28,6 +28,7 @@ policy says that cells are lists, whose items are then read as values.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import polars as pl
@@ -58,14 +59,7 @@ def canonical(column: pl.Series, role: Role, reading: Reading) -> Read:
     Ids, categories and values become text (``read_ids`` makes integers of ids that all are some),
     numbers integers or Float64, and dates Date. See the table above.
     """
-    readers: dict[Role, Reader] = {
-        "id": _read_ids,
-        "categorical": read_text,
-        "value": read_text,
-        "numeric": read_numbers,
-        "date": read_dates,
-    }
-    return readers[role](column, reading)
+    return READERS[role](column, reading)
 
 
 def _read_ids(column: pl.Series, reading: Reading) -> Read:
@@ -96,3 +90,12 @@ def is_unsafe_id(column: pl.Series) -> pl.Series:
     if kind.is_decimal():
         return text_of(column)[0].str.contains(".", literal=True).fill_null(False)
     return pl.repeat(False, len(column), eager=True)
+
+
+READERS: Mapping[Role, Reader] = {
+    "id": _read_ids,
+    "categorical": read_text,
+    "value": read_text,
+    "numeric": read_numbers,
+    "date": read_dates,
+}

@@ -26,8 +26,7 @@ def coded(
     """
     if codes is None:
         codes = np.empty(len(column), dtype=np.int32)
-    if kind == "numeric":
-        column = whole_where_possible(column)
+    column = whole_where_possible(column)
     if taxonomy is not None:
         known = pl.Series(column.name, taxonomy.leaves, dtype=pl.String)
         if not _write_places(column, known, codes):

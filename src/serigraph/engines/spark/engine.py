@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from serigraph.engines.choosing import is_spark_frame
+from serigraph.engines.choosing import Spark, is_spark_frame
 from serigraph.engines.interface import Known, MadeFacts, Measure, PeopleFacts, Plan
 from serigraph.engines.public_tables import TablesOnDisk, write_tables
 from serigraph.engines.spark.auditor import AuditorOnSpark
@@ -50,6 +50,7 @@ from serigraph.policy import Output, Policy
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.runtime.progress import Progress
 from serigraph.runtime.randomness import Randomness
+from serigraph.short_repr import Undisclosed
 from serigraph.tables import ProtectedChoice
 from serigraph.tables.canonical import roles_of
 
@@ -59,44 +60,37 @@ if TYPE_CHECKING:
 _PATIENCE = 90.0  # seconds for the executors of a session that was started elsewhere to answer
 
 
-@dataclass(frozen=True)
-class Spark:
-    """A cluster: the session that is active, or one at ``master`` with ``settings``.
+@contextmanager
+def workplace(
+    series: Series, table: Any, engine: Spark, *, wait: float, measure: Measure
+) -> Iterator[_Workplace]:
+    """The workplace of one release; see ``Engine.workplace``."""
+    with (
+        _session_of(table, engine) as session,
+        PersistedFrames() as kept,
+        series.writing(wait, comparing_on(session)) as writer,
+    ):
+        yield _Workplace(engine, session, series, writer, kept, measure)
 
-    Paths of tables are those that Spark reads, and the folder of a series must be one that driver
-    and executors share. ``partition_people`` is how many people a task gets, about; 0 is what suits
-    most machines.
-    """
 
-    master: str = ""  # this machine, if it is empty
-    settings: Mapping[str, str] = field(default_factory=dict)
-    partition_people: int = 0
+def _session_of(table: Any, engine: Spark) -> AbstractContextManager[SparkSession]:
+    if is_spark_frame(table):
+        check_executors(table.sparkSession, _PATIENCE)
+        return nullcontext(table.sparkSession)
+    return spark_session(engine.master, settings=engine.settings)
 
-    @contextmanager
-    def workplace(
-        self, series: Series, table: Any, *, wait: float, measure: Measure, progress: Progress
-    ) -> Iterator[_Workplace]:
-        with (
-            self._session_of(table) as session,
-            PersistedFrames() as kept,
-            series.writing(wait, comparing_on(session)) as writer,
-        ):
-            yield _Workplace(self, session, series, writer, kept, measure)
 
-    @contextmanager
-    def auditor(self, series: Series) -> Iterator[AuditorOnSpark]:
-        with spark_session(self.master, settings=self.settings) as session:
-            yield AuditorOnSpark(session, series)
+@contextmanager
+def auditor(series: Series, engine: Spark) -> Iterator[AuditorOnSpark]:
+    """What reads a series for an audit; see ``Engine.auditor``."""
+    with spark_session(engine.master, settings=engine.settings) as session:
+        yield AuditorOnSpark(session, series)
 
-    def export(self, series: Series, folder: Path) -> None:
-        with spark_session(self.master, settings=self.settings) as session:
-            export_on_spark(session, series, folder)
 
-    def _session_of(self, table: Any) -> AbstractContextManager[SparkSession]:
-        if is_spark_frame(table):
-            check_executors(table.sparkSession, _PATIENCE)
-            return nullcontext(table.sparkSession)
-        return spark_session(self.master, settings=self.settings)
+def export(series: Series, folder: Path, engine: Spark) -> None:
+    """Write the ledger; see ``Engine.export``."""
+    with spark_session(engine.master, settings=engine.settings) as session:
+        export_on_spark(session, series, folder)
 
 
 @dataclass(frozen=True)
@@ -218,8 +212,8 @@ class _Recalled:
         return _Unwritten(self.writer, self.setting, self.placed.everybody.ids, made)
 
 
-@dataclass(frozen=True)
-class _Unwritten:
+@dataclass(frozen=True, repr=False)
+class _Unwritten(Undisclosed):
     writer: Writer
     setting: Setting
     ids: pl.Series  # empty: only its type counts
