@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from serigraph.auditing.reading import read_release
-from serigraph.engines.public_tables import write_tables
+from serigraph.engines.one_machine import write_tables
 from serigraph.policy import Output, parse_policy
 from serigraph.recoding.output import as_cells, as_sets
 from serigraph.texts import composed

@@ -28,8 +28,7 @@ from serigraph.publishing import Unpublished, publish
 from serigraph.reporting import publish_with_report, read_certificate, write_documents
 from serigraph.reporting.certificate import schema_text, shipped_schema
 from serigraph.reporting.page import Page, Section, Table, render
-from serigraph.reporting.risk import measure_risk
-from serigraph.reporting.touched import together, touched_pairs
+from serigraph.reporting.risk import measure_risk, together, touched_pairs
 
 HEADINGS = [
     "Context assessment",

@@ -16,7 +16,7 @@ from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.errors import TableError
 from serigraph.ledger import Series
 from serigraph.ledger.layout import Layout
-from serigraph.tables import cell_texts
+from serigraph.tables import cells
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -116,7 +116,7 @@ def test_values_of_an_older_ledger_are_found_again(
 
     series = series_of(tmp_path / "series", protected='except = ["flu"]')
     with monkeypatch.context() as before:
-        before.setattr(cell_texts, "composed", lambda texts: texts)
+        before.setattr(cells, "composed", lambda texts: texts)
         serigraph.publish(named("NFD"), series, label="older")
     on_spark(named("NFC", shift=1), series, label="r2")
     assert len(serigraph.history(series, 20, "Sjögren").exposures) == 2

@@ -25,10 +25,8 @@ from serigraph.recoding.output import DIALECT, as_meant, as_sets
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 from serigraph.short_repr import Undisclosed
 from serigraph.tables import read_table
-from serigraph.tables.cells import read_text
-from serigraph.tables.people import missing_columns
-from serigraph.tables.rows import counted, rows_where
-from serigraph.tables.values import read_values, value_sets
+from serigraph.tables.cells import counted, read_text, rows_where
+from serigraph.tables.people import missing_columns, read_values, value_sets
 
 PAIR = "+"  # between the two files of a bucketised release
 _SUPPRESSED = "*"

@@ -144,7 +144,7 @@ def _tell(release: Published) -> None:
 
 
 def _tell_singled_out(figures: Mapping[str, Any]) -> None:
-    from serigraph.publishing.figures import SingledOut
+    from serigraph.publishing.published import SingledOut
 
     singled = SingledOut.of(figures)
     if singled is not None:

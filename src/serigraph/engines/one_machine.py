@@ -1,4 +1,4 @@
-"""The engine for one machine: every step of a release in memory."""
+"""The engine for one machine: every step of a release in memory, and its public tables."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,21 +24,83 @@ from serigraph.engines.interface import (
     shown_values,
 )
 from serigraph.engines.local import make_release
-from serigraph.engines.public_tables import TablesInMemory, write_tables
+from serigraph.errors import StorageError
 from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series, Writer
+from serigraph.ledger.storage import new_file
 from serigraph.model import Past
 from serigraph.policy import Output, Policy
 from serigraph.privacy.link_chances import LinkGaps
-from serigraph.runtime.progress import Progress
+from serigraph.recoding import as_text
+from serigraph.recoding.output import FORMATS
+from serigraph.runtime.progress import Progress, no_progress
 from serigraph.runtime.randomness import Randomness, SystemRandomness
 from serigraph.runtime.threads import wait_interruptibly
 from serigraph.short_repr import Undisclosed
 from serigraph.tables import Prepared, ProtectedChoice, prepare, read_table
-from serigraph.tables.look_alikes import check_ids
-from serigraph.tables.unique_columns import check_unique_columns
+from serigraph.tables.look_alikes import check_ids, check_unique_columns
 
 if TYPE_CHECKING:
     from serigraph.ledger.parts import EncodedParts
+
+
+def write_tables(
+    folder: Path,
+    tables: Mapping[str, pl.DataFrame],
+    output: Output,
+    progress: Progress = no_progress,
+) -> None:
+    """Write every table in every format that the policy asks for."""
+    files = list(product(tables, output.files))
+    try:
+        for done, (name, ending) in enumerate(files):
+            progress("writing", done, len(files))
+            path = folder / f"{name}.{ending}"
+            new_file(path).close()
+            FORMATS[ending].write(tables[name], path, output.formulas)
+    except (OSError, pl.exceptions.ComputeError) as error:  # the latter is how Parquet fails
+        raise StorageError(
+            "the tables of the release could not be written",
+            where=str(folder),
+            remedy="free space on the disk, or see to its permissions, and publish again",
+        ) from error
+
+
+class TablesInMemory(Mapping[str, pl.DataFrame]):
+    """The tables of a release, with text where they still have numbers for texts."""
+
+    def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
+        self._tables = tables
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        return as_text(self._tables[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+
+class TablesOnDisk(Mapping[str, pl.DataFrame]):
+    """The tables of a release that may be larger than memory: each is read when it is asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = {
+            path.name.removesuffix(f".{ending}"): (path, form)
+            for ending, form in FORMATS.items()  # the last one wins
+            for path in sorted(folder.glob(f"*.{ending}"))
+        }
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        path, form = self._files[name]
+        parts = sorted(path.iterdir()) if path.is_dir() else [path]
+        return pl.concat([form.read(part) for part in parts])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """The people of a release and their past, as arrays that every later step reads."""
 
-from serigraph.model.domain import Domain
 from serigraph.model.kinds import KINDS, Kind
 from serigraph.model.past import (
     DistinctExposures,
@@ -10,7 +9,7 @@ from serigraph.model.past import (
     kind_of_places,
     lists_of,
 )
-from serigraph.model.people import CodedValues, Population, ProtectedValue
+from serigraph.model.people import CodedValues, Domain, Population, ProtectedValue
 from serigraph.model.proof import Gap, Proof
 from serigraph.model.standing import Standing, link_gaps, standing
 from serigraph.model.taxonomy import Taxonomy

@@ -1,7 +1,7 @@
 """The kinds of quasi-identifiers, one row of a table each.
 
 A new kind is a row here, its name in ``QuasiIdentifier.kind`` of the policy, and its reader in
-`serigraph.tables.canonical`. Its values have to ascend, as numbers or as text.
+`serigraph.tables.columns`. Its values have to ascend, as numbers or as text.
 """
 
 from __future__ import annotations

@@ -9,17 +9,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from serigraph.policy.section import Place, Section
 from serigraph.policy.sections import (
     ColumnName,
     Guarantee,
     Missing,
     Output,
     Person,
+    Place,
     Protected,
     Publisher,
     QuasiIdentifier,
     Reading,
+    Section,
     Sensitive,
     Suppression,
 )

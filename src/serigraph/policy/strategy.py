@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import Field, PlainValidator
 
-from serigraph.policy.section import Place, Section
+from serigraph.policy.sections import Place, Section
 from serigraph.privacy.exact_numbers import exact_number
 from serigraph.privacy.link_chances import LinkGaps, learned_link_chances
 from serigraph.privacy.strategies import (

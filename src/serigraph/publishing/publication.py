@@ -12,21 +12,25 @@ from typing import Any
 
 from serigraph.engines import Engine, Local, Measure, engine_for
 from serigraph.ledger import Series, notes_on_unknown, storage_errors
-from serigraph.publishing.checks import check_new_people, notes_on_formulas, notes_on_people
-from serigraph.publishing.figures import closest_pairs, known_choice, worst_before
 from serigraph.publishing.published import (
     Documents,
     Published,
     Unpublished,
+    closest_pairs,
+    known_choice,
     measure_nothing,
     without_documents,
+    worst_before,
 )
 from serigraph.publishing.terms import (
     advice,
+    check_new_people,
     default_label,
     draft_of,
     is_dated_back,
     notes_on_dates,
+    notes_on_formulas,
+    notes_on_people,
     plan_of,
     policy_in_force,
     policy_path,

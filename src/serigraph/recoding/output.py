@@ -22,7 +22,7 @@ from typing import Literal
 import polars as pl
 
 from serigraph.policy import Reading
-from serigraph.recoding.texts import as_text
+from serigraph.recoding.labels import as_text
 
 Formulas = Literal["quote", "refuse", "keep"]
 DIALECT = Reading(delimiter=",", quote='"', encoding="utf-8")

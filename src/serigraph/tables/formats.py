@@ -17,7 +17,7 @@ import polars as pl
 
 from serigraph.errors import TableError
 from serigraph.policy import Reading
-from serigraph.tables.cell_texts import text_of
+from serigraph.tables.cells import text_of
 from serigraph.tables.csv_files import read_csv
 from serigraph.tables.databases import read_database
 from serigraph.tables.extras import optional_package

@@ -11,11 +11,11 @@ from typing import Any
 import polars as pl
 
 from serigraph.errors import TableError
-from serigraph.paths import check_path
 from serigraph.policy import Reading
 from serigraph.tables.extras import optional_package
 from serigraph.tables.formats import format_of, guarded
 from serigraph.tables.header import check_number, repeated
+from serigraph.texts import check_path
 
 
 def read_table(source: Any, reading: Reading | None = None) -> pl.DataFrame:

@@ -16,7 +16,7 @@ import polars as pl
 
 from serigraph.engines.choosing import Spark, is_spark_frame
 from serigraph.engines.interface import Known, MadeFacts, Measure, PeopleFacts, Plan
-from serigraph.engines.public_tables import TablesOnDisk, write_tables
+from serigraph.engines.one_machine import TablesOnDisk, write_tables
 from serigraph.engines.spark.auditor import AuditorOnSpark
 from serigraph.engines.spark.cells import REGISTRY, TABLE
 from serigraph.engines.spark.digests import comparing_on
@@ -52,7 +52,7 @@ from serigraph.runtime.progress import Progress
 from serigraph.runtime.randomness import Randomness
 from serigraph.short_repr import Undisclosed
 from serigraph.tables import ProtectedChoice
-from serigraph.tables.canonical import roles_of
+from serigraph.tables.columns import roles_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

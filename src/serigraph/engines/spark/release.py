@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from serigraph.engines.feasibility import Counts, excess_holders, refusal
 from serigraph.engines.interface import Measure, Plan
 from serigraph.engines.spark.failures import cluster_errors
 from serigraph.engines.spark.keeping import PersistedFrames
@@ -39,14 +38,14 @@ from serigraph.engines.spark.tasks import (
     unpack,
 )
 from serigraph.engines.spark.versions import of_this_version
-from serigraph.engines.suppression import demand_of
+from serigraph.engines.suppression import Counts, demand_of, excess_holders, refusal
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.grouping import kernels
 from serigraph.ledger import ReleaseRecord
 from serigraph.records import worst_of
 from serigraph.runtime.progress import Progress
 from serigraph.runtime.randomness import SystemRandomness
-from serigraph.tables.digests import digest_of
+from serigraph.tables.columns import digest_of
 from serigraph.tables.people import column_name
 from serigraph.verification.regions import overlapping
 

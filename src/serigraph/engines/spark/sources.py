@@ -14,9 +14,8 @@ from serigraph.engines.spark.failures import cluster_errors
 from serigraph.errors import TableError
 from serigraph.policy import Reading
 from serigraph.tables import read_table
-from serigraph.tables.canonical import Role, canonical
-from serigraph.tables.csv_files import check_header, unreadable
-from serigraph.tables.dialect import detect_dialect
+from serigraph.tables.columns import Role, canonical
+from serigraph.tables.csv_files import check_header, detect_dialect, unreadable
 from serigraph.tables.formats import BY_ENDING, CSV, PARQUET
 from serigraph.tables.preparing import refusal_of
 
