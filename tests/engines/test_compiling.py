@@ -22,7 +22,7 @@ from serigraph.engines.compiling import (
     compile_last,
     load_kernels,
 )
-from serigraph.engines.plan import Form
+from serigraph.engines.interface import Form
 from serigraph.grouping import kernels as grouping
 from serigraph.model import Past
 from serigraph.recoding import kernels as recoding

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from grouping.positions import lifts, spatial_orders
 from grouping.releases import Spread, Values, generated, history_of, plan, with_values
+from serigraph.engines.interface import Form, VerifiedRelease
 from serigraph.engines.local import make_release
-from serigraph.engines.plan import Form, VerifiedRelease
 from serigraph.grouping import Method
 from serigraph.model import Past, Population
 from serigraph.runtime.randomness import SeededRandomness

@@ -17,7 +17,7 @@ from serigraph.auditing.from_ledger import evidence_of
 from serigraph.errors import LedgerDamaged, PolicyError, TableError
 from serigraph.ledger import Series
 from serigraph.policy import check_unchanged, read_policy
-from serigraph.tables import cell_texts
+from serigraph.tables import cells
 
 PEOPLE = 600
 DISTINCT = '[reading]\nlook_alikes = "distinct"\n'
@@ -225,7 +225,7 @@ def older_series(
     )
     series = series_of(folder, protected='except = ["flu", "gout", "asthma"]', rest=DISTINCT)
     with monkeypatch.context() as before:
-        before.setattr(cell_texts, "composed", lambda texts: texts)
+        before.setattr(cells, "composed", lambda texts: texts)
         publish(series, older)
     return series, later
 

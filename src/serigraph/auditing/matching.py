@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from serigraph.auditing.cells import CellReader, Writing
 from serigraph.model import Domain
-from serigraph.tables.rows import counted, rows_where
+from serigraph.tables.cells import counted, rows_where
 from serigraph.verification import kernels
 
 

@@ -10,19 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from serigraph.cli.engine import (
-    EngineName,
-    EngineOption,
-    MasterOption,
-    Place,
-    SettingOption,
-    place,
-)
+from serigraph.cli.engine import EngineName, EngineOption, MasterOption, SettingOption, chosen
 from serigraph.cli.output import Json, print_json, say, stages
 from serigraph.errors import GuaranteeExceeded, InputRefused, LedgerDamaged, StorageError
 
 if TYPE_CHECKING:
     from serigraph.auditing import Audit, Examined, Figures
+    from serigraph.engines import Engine
 
 
 class Misfit(StrEnum):
@@ -71,7 +65,7 @@ def command(
 
     Ends with 4 if a threshold is exceeded, with 6 if files and ledger disagree.
     """
-    where = place(engine, master, spark_setting)
+    where = chosen(engine, master, spark_setting)
     if releases:
         if engine == EngineName.SPARK:
             raise InputRefused(
@@ -95,7 +89,7 @@ def command(
         raise typer.Exit(GuaranteeExceeded.exit_code)
 
 
-def _of_series(paths: list[Path], known_members: int, worst: int, where: Place) -> Examined:
+def _of_series(paths: list[Path], known_members: int, worst: int, where: Engine) -> Examined:
     from serigraph.auditing import SERIES_STAGES, audit_series
 
     if len(paths) != 1:
@@ -105,7 +99,7 @@ def _of_series(paths: list[Path], known_members: int, worst: int, where: Place) 
         )
     with stages(SERIES_STAGES) as progress:
         return audit_series(
-            paths[0], known_members=known_members, worst=worst, progress=progress, **where
+            paths[0], known_members=known_members, worst=worst, progress=progress, engine=where
         )
 
 

@@ -10,9 +10,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.engines.feasibility import Counts, missing_holders, refusal
-from serigraph.engines.plan import Plan, VerifiedRelease
-from serigraph.engines.suppression import TellingGaps, demand_of, thinned, withdrawn
+from serigraph.engines.interface import Plan, VerifiedRelease
+from serigraph.engines.suppression import (
+    Counts,
+    TellingGaps,
+    demand_of,
+    missing_holders,
+    refusal,
+    thinned,
+    withdrawn,
+)
 from serigraph.errors import GuaranteeExceeded
 from serigraph.grouping import Box, Demand, Grouping, form_groups
 from serigraph.model import Past, Population, occurring

@@ -49,8 +49,8 @@ from serigraph.ledger.storage import (
 )
 from serigraph.ledger.writer import Writer, writer_of
 from serigraph.model import Past
-from serigraph.paths import check_path
 from serigraph.privacy.link_chances import LinkGaps
+from serigraph.texts import check_path
 
 
 class Series:

@@ -1,8 +1,8 @@
 """The people of a release and their past, as arrays that every later step reads."""
 
-from serigraph.model.domain import Domain, Kind
+from serigraph.model.kinds import KINDS, Kind
 from serigraph.model.past import Compositions, Past
-from serigraph.model.people import CodedValues, Population, ProtectedValue
+from serigraph.model.people import CodedValues, Domain, Population, ProtectedValue
 from serigraph.model.proof import Gap, Proof
 from serigraph.model.standing import Standing, link_gaps, standing
 from serigraph.model.taxonomy import Taxonomy
@@ -19,6 +19,7 @@ from serigraph.runtime.ordering import (
 )
 
 __all__ = [
+    "KINDS",
     "CodedValues",
     "Compositions",
     "Domain",

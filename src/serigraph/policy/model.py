@@ -10,17 +10,18 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
-from serigraph.policy.section import Place, Section
 from serigraph.policy.sections import (
     ColumnName,
     Guarantee,
     Missing,
     Output,
     Person,
+    Place,
     Protected,
     Publisher,
     QuasiIdentifier,
     Reading,
+    Section,
     Sensitive,
     Suppression,
 )

@@ -16,8 +16,7 @@ from serigraph.ledger import PastExposure, ReleaseRecord, Series, notes_on_unkno
 from serigraph.model import standing
 from serigraph.policy import read_policy
 from serigraph.privacy.breach import breach_probability, survival
-from serigraph.publishing.choices import threshold_left
-from serigraph.publishing.worst_pairs import ClosestPairs, closest_pairs
+from serigraph.publishing.published import ClosestPairs, closest_pairs, threshold_left
 from serigraph.short_repr import ShortRepr, at_most
 from serigraph.tables import ProtectedChoice
 

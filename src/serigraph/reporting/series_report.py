@@ -18,13 +18,15 @@ from serigraph.ledger import ReleaseRecord, Series, storage_errors
 from serigraph.ledger.storage import ensure_folder, write_durably
 from serigraph.policy import read_policy
 from serigraph.policy.sections import Publisher
-from serigraph.publishing.singled_out import SingledOut
+from serigraph.publishing.published import SingledOut
 from serigraph.reporting.certificate import NAME, Certificate, ClosestPair, Guaranteed
 from serigraph.reporting.documents import REPORT
-from serigraph.reporting.page import Page, Section, Table, render
-from serigraph.reporting.wording import (
+from serigraph.reporting.page import (
     PERSISTENT_VALUES,
     UNPROTECTED_VALUES,
+    Page,
+    Section,
+    Table,
     closeness_chart,
     closest,
     context_section,
@@ -34,6 +36,7 @@ from serigraph.reporting.wording import (
     governance_facts,
     lowered,
     percent,
+    render,
     singled_out_notes,
     verdict,
     width_chart,

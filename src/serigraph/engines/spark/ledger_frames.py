@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from serigraph.engines.spark.failures import cluster_errors
 from serigraph.engines.spark.paths import shared
 from serigraph.engines.spark.recalling import RecallCompositions, RecallMembers
 from serigraph.engines.spark.versions import of_this_version
@@ -17,6 +18,7 @@ from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, MEMBERS, PEOPLE, VALUES, files_of, forms_of, open_part
 from serigraph.ledger.storage import storage_errors
+from serigraph.privacy.link_chances import LinkGaps
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -97,6 +99,34 @@ class LedgerFrames:
             of_this_version(RecallCompositions(tuple(protected))),
             "was long, size long, value array<int>, count array<long>",
         )
+
+    def shown_values(self) -> list[str]:
+        """What ``Series.protected_names`` gives, collected by the executors."""
+        if not self._releases:
+            return []
+        with cluster_errors("reading the values of earlier releases"):
+            return [row.value for row in self.values().select("value").distinct().collect()]
+
+    def link_gaps(self) -> LinkGaps:
+        """What ``Series.link_gaps`` gives, counted by the executors."""
+        from pyspark.sql import Window
+        from pyspark.sql import functions as sql
+
+        if not self._releases:
+            return LinkGaps()
+        of_pair = Window.partitionBy("person", "value").orderBy("release")
+        following = sql.lead("release").over(of_pair)
+        until = sql.coalesce(following, sql.lit(self._releases[-1].number))
+        links = self.members().join(self.values(), ["release", "group"])
+        links = links.select(
+            sql.row_number().over(of_pair).alias("link"),
+            (until - sql.col("release")).alias("gap"),
+            following.isNull().alias("is_last"),
+        )
+        counted = links.groupBy("link", "gap", "is_last").agg(sql.count("*").alias("pairs"))
+        with cluster_errors("counting the links so far"):
+            rows = counted.collect()
+        return LinkGaps.of((row.link, row.gap, row.is_last, row.pairs) for row in rows)
 
     @cached_property
     def _renamed(self) -> dict[Any, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -14,8 +13,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from serigraph.engines.feasibility import Counts, excess_holders, refusal
-from serigraph.engines.plan import Plan
+from serigraph.engines.interface import Measure, Plan
 from serigraph.engines.spark.failures import cluster_errors
 from serigraph.engines.spark.keeping import PersistedFrames
 from serigraph.engines.spark.ledger_frames import LedgerFrames
@@ -34,21 +32,20 @@ from serigraph.engines.spark.tasks import (
     TOLD,
     File,
     GroupPartition,
-    Measure,
     Place,
     Write,
     WritePiece,
     unpack,
 )
 from serigraph.engines.spark.versions import of_this_version
-from serigraph.engines.suppression import demand_of
+from serigraph.engines.suppression import Counts, demand_of, excess_holders, refusal
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.grouping import kernels
 from serigraph.ledger import ReleaseRecord
 from serigraph.records import worst_of
 from serigraph.runtime.progress import Progress
 from serigraph.runtime.randomness import SystemRandomness
-from serigraph.tables.digests import digest_of
+from serigraph.tables.columns import digest_of
 from serigraph.tables.people import column_name
 from serigraph.verification.regions import overlapping
 
@@ -121,31 +118,43 @@ class Setting:
     write: Write
 
 
-def make_release_on_spark(
-    everybody: Everybody,
-    plan: Plan,
-    setting: Setting,
-    ensure_new: Callable[[str], None],
-    progress: Progress,
-) -> MadeOnSpark:
-    """Make a release on a cluster; raises what ``make_release`` raises.
+@dataclass(frozen=True)
+class Placed:
+    """The people of a release in the leaves of a tree, and what was counted of them."""
 
-    ``ensure_new`` is called with the digest of the table, and refuses one that is out already.
-    """
+    everybody: Everybody
+    frame: DataFrame
+    tree: Tree
+    census: Census
+    counts: Counts
+    digest: str  # of the table
+
+
+def place_people(
+    everybody: Everybody, *, is_presence_known: bool, setting: Setting, progress: Progress
+) -> Placed:
+    """Bring everybody to a place in the tree that the release is partitioned by."""
     people = everybody.frame
-    number = everybody.present if plan.is_presence_known else everybody.people
-    if plan.is_presence_known:
+    number = everybody.present if is_presence_known else everybody.people
+    if is_presence_known:
         people = people.filter("present")
     progress("recalling")
     tree = _tree(people, number, everybody, setting.partition_people)
     place = Place(tree, everybody.domains, everybody.protection)
-    kept = setting.kept
-    placed = kept.keep(people.mapInArrow(of_this_version(place), _placed_schema(people)))
+    placed = setting.kept.keep(people.mapInArrow(of_this_version(place), _placed_schema(people)))
     progress("ordering")
     with cluster_errors("placing the people"):
-        census, counts, total = _counted(placed, tree, everybody, plan)
-    kept.release(everybody.merged)
-    ensure_new(digest_of((each.name for each in everybody.domains), everybody.present, total))
+        census, counts, total = _counted(placed, tree, everybody, is_presence_known)
+    setting.kept.release(everybody.merged)
+    digest = digest_of((each.name for each in everybody.domains), everybody.present, total)
+    return Placed(everybody, placed, tree, census, counts, digest)
+
+
+def make_release_on_spark(
+    placed: Placed, plan: Plan, setting: Setting, progress: Progress
+) -> MadeOnSpark:
+    """Make a release on a cluster; raises what ``make_release`` raises."""
+    everybody, counts = placed.everybody, placed.counts
     protected = everybody.protection.protected
     base = demand_of(protected, plan).base_targets(
         population_of(_nobody(everybody), everybody.domains, protected)
@@ -156,13 +165,13 @@ def make_release_on_spark(
         missing = {protected[value].name: number for value, number in excess.items()}
         raise refusal(counts, base, missing, plan, len(setting.releases), NOT_HERE)
     progress("forming groups")
-    pieces = _grouped(placed, tree, census, base, everybody, plan, setting)
+    pieces = _grouped(placed, base, plan, setting)
     missing = {protected[v].name: 1 for piece in pieces for v in piece.excess}
     if missing:
         raise refusal(counts, base, missing, plan, len(setting.releases), NOT_HERE)
     progress("verifying")
-    _check_whole(pieces, tree, census, plan)
-    kept.release(placed)
+    _check_whole(pieces, placed.tree, placed.census, plan)
+    setting.kept.release(placed.frame)
     progress("recoding")
     members = np.array([piece.members for piece in pieces])
     shares = members / max(members.sum(), 1)
@@ -208,7 +217,7 @@ def _tree(people: DataFrame, number: int, everybody: Everybody, partition_people
 
 
 def _counted(
-    placed: DataFrame, tree: Tree, everybody: Everybody, plan: Plan
+    placed: DataFrame, tree: Tree, everybody: Everybody, is_presence_known: bool
 ) -> tuple[Census, Counts, int]:
     """People and holders of each leaf, what is published in all, and the sum of the records."""
     from pyspark.sql import functions as f
@@ -236,7 +245,7 @@ def _counted(
     weight = people.copy()
     leaf = by_leaf["leaf"].to_numpy()
     people[leaf] = by_leaf["people"].to_numpy()
-    weight[leaf] = by_leaf["present" if plan.is_presence_known else "people"].to_numpy()
+    weight[leaf] = by_leaf["present" if is_presence_known else "people"].to_numpy()
     census = Census(
         people=people,
         weight=weight,
@@ -257,15 +266,10 @@ def _counted(
 
 
 def _grouped(
-    placed: DataFrame,
-    tree: Tree,
-    census: Census,
-    base: NDArray[np.float64],
-    everybody: Everybody,
-    plan: Plan,
-    setting: Setting,
+    placed: Placed, base: NDArray[np.float64], plan: Plan, setting: Setting
 ) -> tuple[Piece, ...]:
     """Have the groups of every partition formed; merge those that fail with their neighbours."""
+    tree, census, everybody = placed.tree, placed.census, placed.everybody
     most = max(MOST, setting.partition_people)
     nodes = partitions(tree, census, base, plan.minimum_size)
     last_resort = frozenset([0])
@@ -286,7 +290,7 @@ def _grouped(
             measure=setting.measure,
         )
         with cluster_errors("forming groups"):
-            sent = _sent(placed, tree, wanted, compositions, setting)
+            sent = _sent(placed.frame, tree, wanted, compositions, setting)
             found = unpack(sent.mapInArrow(of_this_version(task), TOLD).toArrow())
         for piece in found:
             if piece.error is not None:

@@ -19,8 +19,8 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from serigraph.engines.interface import Measure, Plan, VerifiedRelease
 from serigraph.engines.local import finished, formed
-from serigraph.engines.plan import Plan, VerifiedRelease
 from serigraph.engines.spark.partitions import Tree
 from serigraph.engines.spark.pieces import (
     Piece,
@@ -45,10 +45,9 @@ from serigraph.model import CodedValues, Domain, Past, Population
 from serigraph.recoding import as_text
 from serigraph.recoding.tables import GROUP
 from serigraph.runtime.randomness import SystemRandomness
-from serigraph.tables.digests import cell_hashes, record_hashes
+from serigraph.tables.columns import cell_hashes, record_hashes
 from serigraph.tables.protection import Protection, holdings_under
 
-Measure = Callable[[VerifiedRelease, Plan, Past], Any]
 Write = Callable[[Path, str, dict[str, pl.DataFrame]], list[Path]]
 
 TOLD = "node int, told binary"  # what comes back from a task: pickled
@@ -168,7 +167,7 @@ class GroupPartition:
             pairs=proof.pairs,
             exact_pairs=proof.exact_pairs,
             widths=tuple(made.widths.values()),
-            measured=self.measure(made, self.plan, history),
+            measured=self.measure(made, self.plan, history, population.ids),
         )
 
     def _check_box(self, node: int, grouping: Grouping) -> None:

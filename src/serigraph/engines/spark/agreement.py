@@ -26,7 +26,7 @@ from serigraph.engines.spark.paths import quoted, shared
 from serigraph.engines.spark.polars_tasks import each_partition, number_of_tasks
 from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.layout import Layout
-from serigraph.recoding.public_csv import as_meant
+from serigraph.recoding.output import as_meant
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 
 if TYPE_CHECKING:

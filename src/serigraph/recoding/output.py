@@ -1,8 +1,9 @@
-"""How public CSV files are written, so that they can be read back exactly.
+"""The formats of public files, one row of a table each, and how CSV files are written so that they
+can be read back exactly.
 
-They are UTF-8 with commas, double quotes where a cell needs them, and an empty cell for no value. A
-set of values is one cell: a semicolon stands between its values, and a backslash before every
-semicolon or backslash that belongs to a value.
+CSV files are UTF-8 with commas, double quotes where a cell needs them, and an empty cell for no
+value. A set of values is one cell: a semicolon stands between its values, and a backslash before
+every semicolon or backslash that belongs to a value.
 
 Spreadsheets run a cell as a formula if it begins with ``=``, ``+``, ``-`` or ``@``, and may split
 cells at semicolons, tabs and line ends; no cell begins with a blank. An apostrophe before such a
@@ -12,15 +13,21 @@ already gets one more in any case, so that taking one away gives back what was t
 
 from __future__ import annotations
 
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
 from serigraph.policy import Reading
+from serigraph.recoding.labels import as_text
 
 Formulas = Literal["quote", "refuse", "keep"]
 DIALECT = Reading(delimiter=",", quote='"', encoding="utf-8")
 
+_ARROW_SCHEMA = "ARROW:schema"  # where Parquet files say which types of Arrow they hold
 _VALUE = r"(?s)(?:[^;\\]|\\.|\\$)+"  # up to the next semicolon without a backslash before it
 _BEGIN = r"(^|[;\t\r\n])"
 _FORMULA = "[=+@\uff1d\uff0b\uff0d\uff20-]"  # also as wide letters
@@ -116,3 +123,47 @@ def as_meant(table: pl.DataFrame, sets: str = "") -> pl.DataFrame:
 
 def _each(texts: pl.Series, change: pl.Expr) -> pl.Series:
     return texts.to_frame().select(change).to_series()
+
+
+Write = Callable[[pl.DataFrame, Path, Formulas], None]
+Read = Callable[[Path], pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class OutputFormat:
+    """How a public table becomes a file, and a file a table again."""
+
+    write: Write
+    read: Read
+
+
+def _write_csv(table: pl.DataFrame, path: Path, formulas: Formulas) -> None:
+    as_written(table, formulas).write_csv(path)
+
+
+def _read_csv(path: Path) -> pl.DataFrame:
+    return pl.read_csv(path, glob=False, infer_schema=False)
+
+
+def _write_parquet(table: pl.DataFrame, path: Path, _formulas: Formulas) -> None:
+    """Write numbered texts as the dictionaries that they are; readers find text."""
+    schema = as_text(table.clear()).to_arrow().schema.serialize()
+    table.write_parquet(
+        path,
+        compression="zstd",
+        compression_level=1,  # the default takes longer and saves less than a hundredth
+        statistics=False,  # with numbers and an order that are random, they help nobody to search
+        metadata={_ARROW_SCHEMA: b64encode(schema).decode()},
+    )
+
+
+def _read_parquet(path: Path) -> pl.DataFrame:
+    return pl.read_parquet(path, glob=False)
+
+
+# By the ending of the file; where a release has several, the last one is read. A new format is a
+# row here and a word in ``Output.files`` of the policy.
+FORMATS: Mapping[str, OutputFormat] = {
+    "csv": OutputFormat(_write_csv, _read_csv),
+    "parquet": OutputFormat(_write_parquet, _read_parquet),
+}
