@@ -27,7 +27,7 @@ from serigraph.grouping import kernels as grouping
 from serigraph.model import Past
 from serigraph.recoding import kernels as recoding
 from serigraph.runtime.randomness import SeededRandomness
-from serigraph.verification import kernels as verification
+from serigraph.verification import exactly, regions, survival
 
 PACKAGE = Path(compiling.__file__).parents[1]
 KERNELS: list[Any] = [
@@ -41,10 +41,10 @@ KERNELS: list[Any] = [
     grouping.number_alike,
     grouping.write_groups,
     recoding.extend,
-    verification.compose,
-    verification.survey_members,
-    verification.first_overlap,
-    verification.survey_exposures,
+    survival._multiply,
+    survival._compare,
+    exactly._find,
+    regions._first_overlap,
 ]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from serigraph.engines.earlier_releases import ledger_on_disk
 from serigraph.engines.spark.cells import REGISTRY, TABLE
 from serigraph.engines.spark.digests import comparing_on
 from serigraph.engines.spark.failures import cluster_errors
@@ -23,6 +24,7 @@ from serigraph.engines.spark.people import check_unique_columns_on_spark, everyb
 from serigraph.engines.spark.release import MadeOnSpark, Setting, make_release_on_spark
 from serigraph.engines.spark.session import check_executors, spark_session
 from serigraph.engines.spark.sources import is_spark_frame, table_frame
+from serigraph.engines.spark.verifier_ledger import VerifierFrames
 from serigraph.ledger import Series, Writer, notes_on_unknown, storage_errors
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, VALUES
@@ -116,6 +118,9 @@ def publish_on_spark(
         setting = Setting(
             session=session,
             ledger=LedgerFrames(session, Layout(opened.path), writer.releases),
+            for_verifier=VerifierFrames(
+                session, ledger_on_disk(Layout(opened.path), writer.releases)
+            ),
             releases=writer.releases,
             drafts=writer.drafts,
             partition_people=partition_people or PARTITION_PEOPLE,

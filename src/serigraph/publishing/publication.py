@@ -14,8 +14,10 @@ import polars as pl
 
 from serigraph.engines import Engine, make_release
 from serigraph.engines.compiling import ready_kernels
+from serigraph.engines.earlier_releases import ledger_on_disk
 from serigraph.engines.spark.sources import is_spark_frame
 from serigraph.ledger import Series, Writer, notes_on_unknown, storage_errors
+from serigraph.ledger.layout import Layout
 from serigraph.model import Population
 from serigraph.policy import Policy
 from serigraph.publishing.choices import known_choice
@@ -151,10 +153,10 @@ def publish(
         made = make_release(
             population,
             history,
+            ledger_on_disk(Layout(opened.path), writer.releases),
             plan,
             chance,
             progress,
-            everybody=lambda: opened.history(opened.people()["id"], names),
         )
         choice = prepared.protected_choice.with_gaps(
             {gap.value: gap.risk for gap in made.proof.gaps}
