@@ -14,7 +14,7 @@ from model.models import (
     PastGroup,
     Person,
     crowds,
-    history_of,
+    id_of,
     pasts,
     population_of,
     protected_names,
@@ -24,6 +24,7 @@ from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.model import Proof
 from serigraph.verification import Proposal, verify
 from verification.brute_force import is_kept, probabilities, smallest_group
+from verification.releases import earlier_of
 
 
 def examine(
@@ -41,8 +42,13 @@ def examine(
     corners = np.array(boxes, dtype=np.int32) if boxes else np.empty((4, 2, 0), dtype=np.int32)
     return verify(
         population_of(people, names, thresholds),
-        history_of(len(people), names, releases or []),
-        Proposal(np.array(group, dtype=np.int64), corners[:, 0], corners[:, 1]),
+        earlier_of(releases or []),
+        Proposal(
+            "generalised" if boxes else "bucketised",
+            np.array(group, dtype=np.int64),
+            corners[:, 0],
+            corners[:, 1],
+        ),
         presence_known=presence_known,
         minimum_size=minimum_size,
         where="release r1",
@@ -153,7 +159,7 @@ def test_the_proof_lists_who_and_what_is_published(
     proof = examine(people, group, thresholds=dict.fromkeys(protected_names(people), Fraction(1)))
     shown = {g for g, person in zip(group, people, strict=True) if person.present}
     members = [number for number, g in enumerate(group) if g in shown]
-    assert proof.ids.to_list() == [f"p{number:03}" for number in members]
+    assert proof.ids.to_list() == [id_of(number) for number in members]
     assert proof.present.tolist() == [people[number].present for number in members]
     assert int(proof.size.sum()) == len(members)
     assert int(proof.present_size.sum()) == int(proof.present.sum())
@@ -279,7 +285,7 @@ def test_nothing_is_said_about_a_group_without_a_record() -> None:
         first, second = (number for number in range(4) if number not in hidden)
         group = [hidden[0], first, first, hidden[1], hidden[0], second, second]
         proof = examine(people, group, thresholds=thresholds)
-        assert proof.ids.to_list() == ["p001", "p002", "p005", "p006"]
+        assert proof.ids.to_list() == [id_of(number) for number in (1, 2, 5, 6)]
         assert (proof.pairs, proof.largest, proof.size.tolist()) == (8, Fraction(1, 2), [2, 2])
         assert proof.value_group.tolist() == [0, 0, 1, 1]
 
@@ -318,7 +324,7 @@ def test_overlapping_regions_are_refused(
 
 def test_a_person_outside_of_its_region_is_refused() -> None:
     boxes = [((0, 0), (0, 2)), ((3, 0), (4, 2))]
-    with pytest.raises(ImpossibleState, match="outside of the region"):
+    with pytest.raises(ImpossibleState, match="outside the box"):
         examine(FOUR, [0, 0, 1, 1], boxes=boxes, thresholds=ROOM)
 
 

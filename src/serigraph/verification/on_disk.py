@@ -153,15 +153,22 @@ def _table(release: CommittedRelease, path: Path, names: list[str]) -> Any:
 
 @dataclass(frozen=True)
 class Entries:
-    """What groups held of some values: a place among their names, and how many people hold it."""
+    """What groups held: a value that is asked for, or -1, and how many people hold it."""
 
     group: NDArray[np.integer]
     value: NDArray[np.int32]
     count: NDArray[np.integer]
 
+    def asked(self) -> Entries:
+        """Those of values that are asked for."""
+        asked = self.value >= 0
+        if asked.all():
+            return self
+        return Entries(self.group[asked], self.value[asked], self.count[asked])
+
 
 def read_entries(release: CommittedRelease, paths: Sequence[Path], names: Sequence[str]) -> Entries:
-    """The entries of some files of values, for the values named."""
+    """The entries of some files of values, which are asked for by their names."""
     import pyarrow as pa
 
     columns = ["group", "value", "count"]
@@ -175,11 +182,7 @@ def read_entries(release: CommittedRelease, paths: Sequence[Path], names: Sequen
     place = np.array([number.get(form, -1) for form in forms] or [-1], dtype=np.int32)
     code = [np.asarray(chunk.indices) for chunk in coded.chunks]
     value = place[np.concatenate(code)] if code else np.empty(0, dtype=np.int32)
-    asked = value >= 0
-    group, count = table["group"].to_numpy(), table["count"].to_numpy()
-    if asked.all():
-        return Entries(group, value, count)
-    return Entries(group[asked], value[asked], count[asked])
+    return Entries(table["group"].to_numpy(), value, table["count"].to_numpy())
 
 
 def _read_groups(
@@ -215,6 +218,7 @@ def _read_groups(
         or ((held.count < 1) | (held.count > shown[held.group])).any()
     ):
         raise release.damaged("a group holds a value more often than it can", "values")
+    held = held.asked()
     return EarlierGroups.of(
         groups_by_place(people, place[person], group),
         shown if release.is_presence_known else size,

@@ -56,8 +56,8 @@ from serigraph.verification import RememberedReleases
 Measure = Callable[[VerifiedRelease, Plan, Past], Any]
 Write = Callable[[Path, str, dict[str, pl.DataFrame]], list[Path]]
 
-# What a task gets: rows of people, and of what past groups held, once as recalled for the forming of
-# groups, and once as the verifier reads it.
+# What a task gets: rows of people, and of what past groups held, once as it was recalled for the
+# forming of groups, and once as the verifier reads it.
 PERSON, RECALLED, FOR_VERIFIER = "person", "recalled", "for the verifier"
 TOLD = "node int, told binary"  # what comes back from a task: pickled
 

@@ -90,7 +90,7 @@ def _groups(release: CommittedRelease, path: Path, number: int, _first: int) -> 
 def _values(
     names: tuple[str, ...], release: CommittedRelease, path: Path, number: int, _first: int
 ) -> pl.DataFrame:
-    held = read_entries(release, [path], names)
+    held = read_entries(release, [path], names).asked()
     return pl.DataFrame(
         {
             "was": _key(number, held.group),
