@@ -29,6 +29,7 @@ class RememberedRelease(Undisclosed):
     def __post_init__(self) -> None:
         if not (
             len(self.ids) == len(self.group)
+            and self.group.min(initial=0) >= 0
             and len(self.value_group) == len(self.value_name) == len(self.value_count)
         ):
             raise ImpossibleState("the arrays of an earlier release do not fit each other")
