@@ -27,7 +27,7 @@ from serigraph.grouping import kernels as grouping
 from serigraph.model import Past
 from serigraph.recoding import kernels as recoding
 from serigraph.runtime.randomness import SeededRandomness
-from serigraph.verification import kernels as verification
+from serigraph.verification import RememberedReleases, exactly, regions, survival
 
 PACKAGE = Path(compiling.__file__).parents[1]
 KERNELS: list[Any] = [
@@ -41,10 +41,10 @@ KERNELS: list[Any] = [
     grouping.number_alike,
     grouping.write_groups,
     recoding.extend,
-    verification.compose,
-    verification.survey_members,
-    verification.first_overlap,
-    verification.survey_exposures,
+    survival._multiply,
+    survival._compare,
+    exactly._find,
+    regions._first_overlap,
 ]
 
 
@@ -54,7 +54,8 @@ def test_a_release_uses_what_was_compiled_ahead(form: Form) -> None:
     compile_last()
     ahead = [set(kernel.signatures) for kernel in KERNELS]
     population = generated("uniform", "frequent", 17_000, np.random.default_rng(1))
-    make_release(population, Past.none(17_000), plan(form, "top-down"), SeededRandomness(1))
+    nothing = Past.none(17_000), RememberedReleases()
+    make_release(population, *nothing, plan(form, "top-down"), SeededRandomness(1))
     assert [set(kernel.signatures) for kernel in KERNELS] == ahead
     assert all(ahead)
 

@@ -40,8 +40,7 @@ from serigraph.runtime.cache_folder import is_temporary
 from serigraph.runtime.kernel_cache import is_whole, notes_of
 from serigraph.runtime.progress import Progress, no_progress
 from serigraph.runtime.threads import wait_interruptibly
-from serigraph.verification import Proposal, verify
-from serigraph.verification import kernels as verifying
+from serigraph.verification import Proposal, RememberedRelease, RememberedReleases, verify
 
 
 def ready_kernels(progress: Progress = no_progress) -> Future[None]:
@@ -159,7 +158,7 @@ class _Two:
             present=np.ones(2, dtype=np.bool_),
             domains=(Domain("column", "numeric", pl.Series([0, 1])),),
             codes=np.array([[0, 1]], dtype=np.int32),
-            protected=(ProtectedValue("value", Fraction(1, 2)),),
+            protected=(ProtectedValue("value", Fraction(1)),),
             held_start=np.array([0, 1, 1]),
             held=np.zeros(1, dtype=np.int32),
             values=pl.Series([["value"], ["other"]]),
@@ -177,8 +176,8 @@ class _Two:
 
 
 def compile_first() -> None:
-    """Draw districts of two people, number them, survey a release, and cut the districts. Cuts,
-    which take long, come last: the other process has compiled a good part of them by then."""
+    """Draw districts of two people, number them, and cut the districts. Cuts, which take
+    long, come last: the other process has compiled a good part of them by then."""
     two = _Two.people()
     f, s, order, cells = two.facts, two.scratch, two.order, two.cells
     slot, group = np.zeros(2, dtype=np.uint32), np.zeros(2, dtype=np.int64)
@@ -192,8 +191,6 @@ def compile_first() -> None:
     kernels.largest_targets(f, s, order, 0, 2)
     kernels.number_alike(f.codes, order, cells, group[:1], order.copy(), slot, order.copy())
     kernels.write_groups(order, order, cells, group[:1], slot, group)
-    _compose(two)
-    _survey()
     kernels.cut_down(f, s, order, cells, True, 1)
 
 
@@ -205,10 +202,14 @@ def compile_last() -> None:
     _list_cuts(two)
     kernels.deal_cells(f, s, order, cells, True, True, slot)
     box = np.array([[0]], dtype=np.int32), np.array([[1]], dtype=np.int32)
+    one, nobody = np.ones(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    before = RememberedRelease(
+        two.population.ids, group, 2 * one, nobody, pl.Series(["value"]), one
+    )
     verify(
         two.population,
-        Past.none(2),
-        Proposal(group, *box),
+        RememberedReleases((before,)),
+        Proposal("generalised", group, *box),
         presence_known=False,
         minimum_size=1,
         where="nowhere",
@@ -225,39 +226,6 @@ def _list_cuts(two: _Two) -> None:
     board_of.compile(arguments)
     board = board_of.overloads[arguments].signature.return_type
     list_cuts.compile((f, board, box, *[int64] * 5, *[boolean] * 2))
-
-
-def _compose(two: _Two) -> None:
-    """Say what a group of both holds."""
-    wide = [np.zeros(3, dtype=np.int64) for _ in range(5)]
-    narrow = [np.zeros(1, dtype=np.int32) for _ in range(2)]
-    member_start, held_end, holders, start, count = wide
-    of_group, value = narrow
-    verifying.compose(
-        two.order,
-        np.zeros(2, dtype=np.int64),
-        two.population.held_start,
-        two.population.held,
-        *(member_start, two.order.copy(), held_end, of_group, holders[:1], start[:2], value, count),
-    )
-
-
-def _survey() -> None:
-    """Follow one person through one release."""
-    number, numbers = np.zeros(1, dtype=np.int64), np.zeros((1, 2), dtype=np.int64)
-    share = np.ones(1)
-    verifying.survey_exposures(
-        np.arange(2),
-        np.zeros(1, dtype=np.int32),
-        np.zeros(1, dtype=np.int32),
-        np.arange(2),
-        np.zeros(1, dtype=np.int32),
-        share,
-        share,
-        False,
-        *(number, share.copy(), numbers, numbers, number, numbers),
-        *(share.copy(), number, number),
-    )
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from serigraph.engines.compiling import ready_kernels
+from serigraph.engines.earlier_releases import ledger_on_disk
 from serigraph.engines.interface import (
     Known,
     MadeFacts,
@@ -41,6 +42,7 @@ from serigraph.tables.look_alikes import check_ids, check_unique_columns
 
 if TYPE_CHECKING:
     from serigraph.ledger.encoding import EncodedParts
+from serigraph.ledger.layout import Layout
 
 
 def write_tables(
@@ -201,14 +203,14 @@ class _Recalled(Undisclosed):
         return self.place.writer.ledger.link_gaps()
 
     def make(self, plan: Plan, randomness: Randomness | None, progress: Progress) -> _Unwritten:
-        population, ledger = self.prepared.population, self.place.writer.ledger
+        population, writer = self.prepared.population, self.place.writer
         made = make_release(
             population,
             self.past,
+            ledger_on_disk(Layout(self.place.series.path), writer.releases),
             plan,
             randomness or SystemRandomness(),
             progress,
-            everybody=lambda: ledger.history_of_all(population.protected_names),
         )
         return _Unwritten(self.place, plan, self.past, population.ids, made)
 

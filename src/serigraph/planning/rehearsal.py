@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.engines import Plan, make_release
+from serigraph.engines.earlier_releases import remembered
 from serigraph.errors import PromiseError
 from serigraph.model import Compositions, Past, Population, Proof
 from serigraph.privacy.strategies import Strategy
@@ -53,6 +54,7 @@ def rehearse(
 ) -> tuple[Expected, ...]:
     """So many releases from now on; fewer where at some point nothing can be published any more."""
     draw = np.random.default_rng(seed)
+    names = [value.name for value in population.protected]
     found: list[Expected] = []
     for number in range(releases):
         plan = Plan(
@@ -66,7 +68,8 @@ def rehearse(
             sensitive=stage.sensitive,
         )
         try:
-            made = make_release(population, history, plan, SeededRandomness(seed + number))
+            earlier = remembered(population.ids, names, history)
+            made = make_release(population, history, earlier, plan, SeededRandomness(seed + number))
         except PromiseError:
             break  # everything was used up, or everything would be suppressed
         linked = np.unique(made.proof.value_group)

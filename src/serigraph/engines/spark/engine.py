@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from serigraph.engines.choosing import Spark, is_spark_frame
+from serigraph.engines.earlier_releases import ledger_on_disk
 from serigraph.engines.interface import Known, MadeFacts, Measure, PeopleFacts, Plan
 from serigraph.engines.one_machine import TablesOnDisk, write_tables
 from serigraph.engines.spark.auditor import AuditorOnSpark
@@ -35,6 +36,7 @@ from serigraph.engines.spark.release import (
 )
 from serigraph.engines.spark.session import check_executors, spark_session
 from serigraph.engines.spark.sources import table_frame
+from serigraph.engines.spark.verifier_ledger import VerifierFrames
 from serigraph.ledger import (
     ReleaseDraft,
     ReleaseRecord,
@@ -111,10 +113,12 @@ class _Workplace:
             frames[REGISTRY] = table_frame(self.session, registry, listed, roles)
         with storage_errors(self.writer.drafts):
             make_folder(self.writer.drafts)
+        layout, releases = Layout(self.series.path), self.writer.releases
         setting = Setting(
             session=self.session,
-            ledger=LedgerFrames(self.session, Layout(self.series.path), self.writer.releases),
-            releases=self.writer.releases,
+            ledger=LedgerFrames(self.session, layout, releases),
+            for_verifier=VerifierFrames(self.session, ledger_on_disk(layout, releases)),
+            releases=releases,
             drafts=self.writer.drafts,
             partition_people=self.engine.partition_people or PEOPLE,
             kept=self.kept,

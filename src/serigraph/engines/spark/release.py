@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -29,6 +30,9 @@ from serigraph.engines.spark.partitions import (
 from serigraph.engines.spark.people import Everybody
 from serigraph.engines.spark.pieces import Piece, codes_of, population_of
 from serigraph.engines.spark.tasks import (
+    FOR_VERIFIER,
+    PERSON,
+    RECALLED,
     TOLD,
     File,
     GroupPartition,
@@ -37,9 +41,10 @@ from serigraph.engines.spark.tasks import (
     WritePiece,
     unpack,
 )
+from serigraph.engines.spark.verifier_ledger import VerifierFrames
 from serigraph.engines.spark.versions import of_this_version
 from serigraph.engines.suppression import Counts, demand_of, excess_holders, refusal
-from serigraph.errors import GuaranteeExceeded, ImpossibleState
+from serigraph.errors import GuaranteeExceeded, ImpossibleState, LedgerDamaged
 from serigraph.grouping import kernels
 from serigraph.ledger import ReleaseRecord
 from serigraph.records import worst_of
@@ -55,7 +60,7 @@ if TYPE_CHECKING:
 
 _LOW = 2**32 - 1
 NOT_HERE = "suppression is for one machine: --engine local can leave values out"
-_ERRORS = {each.__name__: each for each in (GuaranteeExceeded, ImpossibleState)}  # of tasks
+_ERRORS = {each.__name__: each for each in (GuaranteeExceeded, ImpossibleState, LedgerDamaged)}
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,7 @@ class Setting:
 
     session: SparkSession
     ledger: LedgerFrames
+    for_verifier: VerifierFrames
     releases: tuple[ReleaseRecord, ...]
     drafts: Path  # a folder that driver and executors share
     partition_people: int
@@ -141,7 +147,11 @@ def place_people(
     progress("recalling")
     tree = _tree(people, number, everybody, setting.partition_people)
     place = Place(tree, everybody.domains, everybody.protection)
-    placed = setting.kept.keep(people.mapInArrow(of_this_version(place), _placed_schema(people)))
+    placed = setting.kept.keep(
+        _with_memberships(
+            people.mapInArrow(of_this_version(place), _placed_schema(people)), setting
+        )
+    )
     progress("ordering")
     with cluster_errors("placing the people"):
         census, counts, total = _counted(placed, tree, everybody, is_presence_known)
@@ -182,6 +192,19 @@ def make_release_on_spark(
         widths={d.name: float(w) for d, w in zip(everybody.domains, widths, strict=True)},
         counts=counts,
     )
+
+
+def _with_memberships(placed: DataFrame, setting: Setting) -> DataFrame:
+    """The people, with what the verifier finds out by itself about the groups that they were in."""
+    from pyspark.sql import functions as f
+
+    if not setting.releases:
+        return placed
+    id_type = placed.schema["id"].dataType.simpleString().replace("bigint", "long")
+    found = setting.for_verifier.memberships(id_type)
+    # Spark takes quadratic time over long runs of lists that are null.
+    known = f.coalesce("member_of", f.array().cast("array<long>"))
+    return placed.join(found.hint("merge"), "id", "left").withColumn("member_of", known)
 
 
 def _nobody(everybody: Everybody) -> pl.DataFrame:
@@ -274,7 +297,14 @@ def _grouped(
     nodes = partitions(tree, census, base, plan.minimum_size)
     last_resort = frozenset([0])
     names = [value.name for value in everybody.protection.protected]
-    compositions = setting.ledger.compositions(names) if setting.releases else None
+    compositions = (
+        {
+            (RECALLED, "past"): setting.ledger.compositions(names),
+            (FOR_VERIFIER, "member_of"): setting.for_verifier.compositions(names),
+        }
+        if setting.releases
+        else {}
+    )
     done: dict[int, Piece] = {}
     while True:
         wanted = [node for node in nodes if node not in done]
@@ -309,11 +339,12 @@ def _sent(
     placed: DataFrame,
     tree: Tree,
     nodes: list[int],
-    compositions: DataFrame | None,
+    compositions: Mapping[tuple[str, str], DataFrame],
     setting: Setting,
 ) -> DataFrame:
     """The people of some partitions, each partition in a task of its own, together with the
-    compositions of the groups that they were in: one shuffle brings both."""
+    compositions of the groups that they were in: one shuffle brings all. Compositions have a kind,
+    and the column of the people that names their groups."""
     from pyspark.sql import functions as f
 
     rows = [
@@ -323,12 +354,11 @@ def _sent(
     ]
     where = setting.session.createDataFrame(rows, "leaf int, node int, slot int")
     people = placed.drop("record").join(f.broadcast(where), "leaf").drop("leaf")
-    sent = people.withColumn("is_person", f.lit(True))
-    if compositions is not None:
-        groups = people.select("node", "slot", f.explode("past").alias("was")).distinct()
+    sent = people.withColumn("kind", f.lit(PERSON))
+    for (kind, column), held in compositions.items():
+        groups = people.select("node", "slot", f.explode(column).alias("was")).distinct()
         # Spark does not know how large the ledger is, and would send all of it to everybody.
-        past = groups.join(compositions.hint("merge"), "was")
-        past = past.withColumn("is_person", f.lit(False))
+        past = groups.join(held.hint("merge"), "was").withColumn("kind", f.lit(kind))
         # Its Arrow writer takes quadratic time over long runs of lists that are null.
         sent = _with_empty_lists(sent, past).unionByName(_with_empty_lists(past, sent), True)
     return sent.repartitionById(len(nodes), "slot")
