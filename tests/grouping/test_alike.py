@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from grouping.releases import generated, plan
 from model.settings import unhurried
 from serigraph.engines.suppression import demand_of
-from serigraph.grouping import Grouping, form_groups, kernels
+from serigraph.grouping import Grouping, form_groups
+from serigraph.grouping.layout import BOX
+from serigraph.grouping.numbering import number_alike
 from serigraph.model import Past
 from serigraph.runtime.randomness import SeededRandomness
 
@@ -28,7 +30,7 @@ def test_numbers_are_those_of_a_plain_form(
     people = [(2 * low, 4 * each, *codes) for each, some in enumerate(districts) for codes in some]
     codes = np.array(people, dtype=kind).reshape(-1, 4).T.copy()
     ends = np.cumsum([len(some) for some in districts])
-    cells = np.zeros((2 * len(districts), kernels.BOX + 8), dtype=np.int64)
+    cells = np.zeros((2 * len(districts), BOX + 8), dtype=np.int64)
     for each, (end, some) in enumerate(zip(ends.tolist(), districts, strict=True)):
         middle = end - len(some) // 2
         cells[2 * each, :2] = end - len(some), middle
@@ -39,7 +41,7 @@ def test_numbers_are_those_of_a_plain_form(
     district = np.repeat(np.arange(len(districts)), 2)
     table = np.empty(2 << len(people).bit_length(), dtype=np.uint32)
     somebody = np.empty(len(people), dtype=np.uint32)
-    numbers = kernels.number_alike(codes, order, cells, district, table, slot, somebody)
+    numbers = number_alike(codes, order, cells, district, table, slot, somebody)
     number = {kind: n for n, kind in enumerate(dict.fromkeys(people))}
     assert slot.tolist() == [number[each] for each in people]
     assert [tuple(codes[:, each].tolist()) for each in somebody[:numbers]] == list(number)

@@ -17,9 +17,14 @@ from hypothesis import strategies as st
 from grouping.cases import Case, cases
 from grouping.test_past import facts_of
 from model.settings import unhurried
-from serigraph.grouping import kernels, whole_box, whole_cell
-from serigraph.grouping.kernels import CROWDED, FORESIGHT, SLACK, WASTEFUL, GroupingInput
+from serigraph.grouping import whole_box, whole_cell
+from serigraph.grouping.counts import clear, tally
+from serigraph.grouping.cuts import FORESIGHT, WASTEFUL, CutRules, list_cuts
+from serigraph.grouping.cutting import CROWDED
+from serigraph.grouping.large_cells import Trial, weigh_cuts
+from serigraph.grouping.layout import BOX, COMPETING, SLACK, Cell, GroupingInput
 from serigraph.grouping.problem import scratch
+from serigraph.grouping.sorted_cell import sorted_cell
 
 
 class Asked(NamedTuple):
@@ -34,24 +39,14 @@ class Asked(NamedTuple):
 @numba.njit
 def listed(f, s, order, box, asked):  # type: ignore[no-untyped-def]
     """The cuts with their scores, and the people in the order of each column."""
-    start, people = np.int64(0), np.int64(len(order))
-    weight, touched = kernels.tally(f, s, order, start, people)
-    kernels.clear(s, touched)
-    touched = start if asked.is_blind else touched
-    board = kernels.board_of(f, s, order, start, people, people, touched)
-    found = kernels.list_cuts(
-        f,
-        board,
-        box,
-        start,
-        people,
-        weight,
-        asked.size,
-        asked.least,
-        asked.is_crowded,
-        asked.is_blind,
-    )
-    return board.cuts[:found], board.score[:found], board.who, board.ranked
+    everybody = Cell(0, len(order))
+    weight, touched = tally(f, s, order, everybody)
+    clear(s, touched)
+    touched = np.int64(0) if asked.is_blind else touched
+    view = sorted_cell(f, s, order, everybody, np.int64(len(order)), touched)
+    rules = CutRules(weight, asked.size, asked.least, asked.is_crowded, asked.is_blind, False)
+    found = list_cuts(f, view, box, everybody, rules)
+    return view.cuts[:found], view.score[:found], view.who, view.ranked
 
 
 def plainly_listed(
@@ -103,7 +98,7 @@ def border(f: GroupingInput, d: int, left: int, right: int, box: list[int]) -> i
     if not f.has_taxonomy[d]:
         return left
     depth = f.divergence[f.offset[d] :]
-    low, high = box[kernels.BOX + d], box[kernels.BOX + len(f.codes) + d]
+    low, high = box[BOX + d], box[BOX + len(f.codes) + d]
     shallowest = min(depth[low:high], default=depth[low])
     return next((code for code in range(left, right) if depth[code] == shallowest), None)
 
@@ -118,7 +113,8 @@ def width(f: GroupingInput, side: list[int]) -> float:
 def test_cuts_are_those_that_a_plain_form_finds(
     problem: Case, size: int, least: int, is_blind: bool
 ) -> None:
-    f, s = facts_of(problem), scratch(len(problem.thresholds))
+    f = facts_of(problem)
+    s = scratch(f)
     order = np.arange(len(problem.people), dtype=np.uint32)
     box = whole_cell(len(order), whole_box(problem.population.domains))[0]
     if f.interleave:
@@ -137,13 +133,15 @@ def test_cuts_are_those_that_a_plain_form_finds(
 
 @numba.njit
 def weighed(f, s, order, cuts, size, is_blind):  # type: ignore[no-untyped-def]
-    start, people = np.int64(0), np.int64(len(order))
-    weight, touched = people, start
+    everybody = Cell(0, len(order))
+    weight, touched = np.int64(len(order)), np.int64(0)
     if not is_blind:
-        weight, touched = kernels.tally(f, s, order, start, people)
-    needed = np.empty(kernels.COMPETING)
-    kernels.weigh_cuts(f, s, order, start, people, cuts, weight, touched, size, is_blind, needed)
-    kernels.clear(s, touched)
+        weight, touched = tally(f, s, order, everybody)
+    needed = np.empty(COMPETING)
+    trial = Trial(cuts, np.empty(COMPETING), needed, order, weight, touched)
+    rules = CutRules(weight, size, size, False, is_blind, False)
+    weigh_cuts(f, s, order, everybody, rules, trial)
+    clear(s, touched)
     return needed
 
 
@@ -152,9 +150,10 @@ def weighed(f, s, order, cuts, size, is_blind):  # type: ignore[no-untyped-def]
 def test_cuts_weigh_what_a_plain_form_says(
     problem: Case, size: int, is_blind: bool, random: Random
 ) -> None:
-    f, s = facts_of(problem), scratch(len(problem.thresholds))
+    f = facts_of(problem)
+    s = scratch(f)
     order = np.arange(len(problem.people), dtype=np.uint32)
-    cuts = np.zeros((kernels.COMPETING, 3), dtype=np.int64)
+    cuts = np.zeros((COMPETING, 3), dtype=np.int64)
     cuts[:, 0] = [random.randrange(len(f.codes)) for _ in cuts]
     cuts[:, 1] = [random.randrange(problem.population.domains[d].size) for d in cuts[:, 0]]
     for _ in range(2):  # nothing of the first time is left for the second

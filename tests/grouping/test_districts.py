@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serigraph.grouping import kernels
 from serigraph.grouping.districts import merged
+from serigraph.grouping.layout import BEGIN, BOX, RIGHT
 
 Node = tuple["Node", "Node"] | None  # both halves of what was cut
 
@@ -38,11 +38,11 @@ def test_merged_districts_are_those_of_a_plain_form(node: Node, share: float) ->
     right = rows_of(node)
     draw = np.random.default_rng(int(share * 2**32))
     fits = (draw.random(len(right)) < share).tolist()
-    tree = np.zeros((len(right), kernels.BOX), dtype=np.int64)
-    tree[:, kernels.RIGHT] = right
-    tree[:, kernels.BEGIN] = np.arange(len(right))
+    tree = np.zeros((len(right), BOX), dtype=np.int64)
+    tree[:, RIGHT] = right
+    tree[:, BEGIN] = np.arange(len(right))
 
     def fitting(cells: np.ndarray) -> np.ndarray:
-        return np.array([fits[row] for row in cells[:, kernels.BEGIN]], dtype=np.bool_)
+        return np.array([fits[row] for row in cells[:, BEGIN]], dtype=np.bool_)
 
     assert np.flatnonzero(merged(tree, fitting)).tolist() == remaining(right, fits)

@@ -15,17 +15,19 @@ from hypothesis import given
 from grouping.cases import Case, case, cases, number_line
 from grouping.naive import PastGroup, Person, links_and_survival
 from model.settings import unhurried
-from serigraph.grouping import kernels
-from serigraph.grouping.kernels import GroupingInput
+from serigraph.grouping.counts import clear, tally
+from serigraph.grouping.layout import Cell, GroupingInput
 from serigraph.grouping.problem import facts, narrowed, scratch
+from serigraph.grouping.strata import sort_by_needs
 from serigraph.privacy import ConstantRatio, Geometric
 
 
 @numba.njit
 def sorted_by_needs(f, s, people):  # type: ignore[no-untyped-def]
-    _, touched = kernels.tally(f, s, people, 0, len(people))
-    kernels.clear(s, touched)
-    return touched, kernels.sort_by_needs(f, s, people, 0, len(people), touched)
+    everybody = Cell(0, len(people))
+    _, touched = tally(f, s, people, everybody)
+    clear(s, touched)
+    return touched, sort_by_needs(f, s, people, everybody, touched)
 
 
 def facts_of(problem: Case) -> GroupingInput:
@@ -37,7 +39,8 @@ def facts_of(problem: Case) -> GroupingInput:
 @unhurried
 @given(cases())
 def test_people_are_sorted_by_what_the_strategy_asks_for_them(problem: Case) -> None:
-    f, s = facts_of(problem), scratch(len(problem.thresholds))
+    f = facts_of(problem)
+    s = scratch(f)
     if problem.history.releases == 0:
         return
     people = np.arange(len(problem.people), dtype=np.uint32)

@@ -7,6 +7,9 @@ import os
 import numpy as np
 import pytest
 
+from grouping.cases import case, number_line
+from grouping.naive import Person
+from grouping.test_past import facts_of
 from serigraph.grouping.districts import in_threads
 
 
@@ -19,5 +22,6 @@ def test_every_part_has_cells_and_none_is_lost(surplus: int) -> None:
         lengths.append(len(part))
         return part
 
-    assert in_threads(cells, 1, work).tolist() == cells.tolist()
+    everybody = facts_of(case([Person((0,), frozenset())], [number_line(1)], [], []))
+    assert in_threads(everybody, cells, work).tolist() == cells.tolist()
     assert min(lengths) > 0

@@ -2,12 +2,12 @@
 
 from serigraph.grouping.forming import (
     Box,
-    Grouping,
     Method,
     form_groups,
     whole_box,
     whole_cell,
 )
+from serigraph.grouping.numbering import Grouping
 from serigraph.grouping.problem import Demand
 
 __all__ = [

@@ -11,15 +11,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.grouping import kernels
-from serigraph.grouping.kernels import GroupingInput, Scratch
+from serigraph.grouping.counts import clear, has_counts, tally
+from serigraph.grouping.cutting import cut_down
+from serigraph.grouping.layout import (
+    BEGIN,
+    BOX,
+    COLUMN,
+    END,
+    FEW,
+    RIGHT,
+    SLACK,
+    Cell,
+    GroupingInput,
+    Scratch,
+)
+from serigraph.grouping.past import add_largest_targets, bear_all
 from serigraph.grouping.problem import narrow_codes, narrowed, scratch
 from serigraph.model import starts_of
+from serigraph.runtime.compiled import int64, kernel
 from serigraph.runtime.progress import Report
 from serigraph.runtime.threads import TOGETHER, parallel_map, parallel_take, slices, threads
 
 DISTRICT = 4096  # people, at the least
 PARTS = 32  # of the work, for each thread: so many that progress can be told
+FALLING = 1024  # people that look for their district at the same time
+ARRANGED = 1 << 16  # people that are put in order at the same time
 SAMPLED = 64  # people of a district that are looked at to draw its border
 
 
@@ -42,23 +58,23 @@ def districts(f: GroupingInput, whole: NDArray[np.int64], simple: bool) -> Distr
         return Districts(narrowed(f), places, whole, places.copy())
     every = DISTRICT // SAMPLED
     cell = whole.copy()
-    cell[0, kernels.END] = len(f.key[::every])
+    cell[0, END] = len(f.key[::every])
     sample = f._replace(codes=f.codes[:, ::every], key=f.key[::every].copy(), interleave=False)
     sample = narrowed(sample)
-    sampled = np.arange(cell[0, kernels.END], dtype=np.uint32)
-    s = scratch(len(f.base))
-    tree = kernels.cut_down(sample, s, sampled, cell, simple, SAMPLED)
+    sampled = np.arange(cell[0, END], dtype=np.uint32)
+    s = scratch(f)
+    tree = cut_down(sample, s, sampled, cell, simple, SAMPLED)
     leaf = leaves(f.codes, tree)
     parts = slices(people)
     counts = parallel_map(lambda part: _counted(leaf[part], len(tree)), parts)
     _settle(tree, np.sum(counts, axis=0))
-    start = tree[:, kernels.BEGIN] + np.cumsum(counts, axis=0) - counts
+    start = tree[:, BEGIN] + np.cumsum(counts, axis=0) - counts
     arranged, order = _arranged(f, leaf, parts, start)
     places = _numbered(leaf)
     holders = np.bincount(f.held, minlength=len(f.base))
-    at_least = np.minimum(holders, kernels.FEW)
+    at_least = np.minimum(holders, FEW)
     cells = tree[merged(tree, partial(fitting, arranged, places, at_least))]
-    cells = cells[cells[:, kernels.END] > cells[:, kernels.BEGIN]]
+    cells = cells[cells[:, END] > cells[:, BEGIN]]
     return Districts(arranged, order, cells, places)
 
 
@@ -84,7 +100,7 @@ def leaves(codes: NDArray[np.integer], tree: NDArray[np.int64]) -> NDArray[np.ui
     """The row of the leaf that each person lies in."""
     leaf = np.empty(codes.shape[1], dtype=np.uint32)
     parallel_map(
-        lambda part: kernels.find_leaves(codes, tree, part.start, part.stop, leaf),
+        lambda part: find_leaves(codes, tree, part.start, part.stop, leaf),
         slices(len(leaf)),
     )
     return leaf
@@ -100,8 +116,8 @@ def fitting(
     each value: a few of them must not tell by the border of a district where they are."""
     fits = np.empty(len(cells), dtype=np.bool_)
     parallel_map(
-        lambda part: kernels.check_cells(
-            f, scratch(len(f.base)), order, cells, part.start, part.stop, at_least, fits
+        lambda part: check_cells(
+            f, scratch(f), order, cells, part.start, part.stop, at_least, fits
         ),
         slices(len(cells)),
     )
@@ -112,7 +128,7 @@ def merged(
     tree: NDArray[np.int64], fitting: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 ) -> NDArray[np.bool_]:
     """The rows of a tree that remain if leaves are merged until each is fitting, or is all."""
-    right = tree[:, kernels.RIGHT]
+    right = tree[:, RIGHT]
     is_leaf = right == 0
     remains, is_settled = np.zeros(len(tree), dtype=np.bool_), np.zeros(len(tree), dtype=np.bool_)
     remains[is_leaf] = is_settled[is_leaf] = fitting(tree[is_leaf])
@@ -129,23 +145,23 @@ def merged(
 
 def _settle(tree: NDArray[np.int64], people: NDArray[np.int64]) -> None:
     """Write to each row where its people begin and end, if leaves follow each other."""
-    tree[:, kernels.END] = np.cumsum(people)
-    tree[:, kernels.BEGIN] = tree[:, kernels.END] - people
-    for row in np.flatnonzero(tree[:, kernels.RIGHT])[::-1]:
-        tree[row, kernels.END] = tree[tree[row, kernels.RIGHT], kernels.END]
+    tree[:, END] = np.cumsum(people)
+    tree[:, BEGIN] = tree[:, END] - people
+    for row in np.flatnonzero(tree[:, RIGHT])[::-1]:
+        tree[row, END] = tree[tree[row, RIGHT], END]
 
 
 def in_threads(
+    f: GroupingInput,
     cells: NDArray[np.int64],
-    values: int,
     work: Callable[[Scratch, NDArray[np.int64]], NDArray[np.int64]],
     report: Report = lambda _done, _total: None,
 ) -> NDArray[np.int64]:
     """Let threads work on parts of the cells; kernels do not hold the interpreter's lock."""
     if len(cells) < 2 * threads():
-        return work(scratch(values), cells)
+        return work(scratch(f), cells)
     parts = np.array_split(cells, min(PARTS * threads(), len(cells)))  # none of them empty
-    return np.concatenate(parallel_map(lambda part: work(scratch(values), part), parts, report))
+    return np.concatenate(parallel_map(lambda part: work(scratch(f), part), parts, report))
 
 
 def _arranged(
@@ -159,7 +175,7 @@ def _arranged(
     marks = f.held if f.holds_one else f.held_start[1:] > f.held_start[:-1]
     held: NDArray[Any] = np.empty_like(marks)
     parallel_map(
-        lambda j: kernels.arrange(
+        lambda j: arrange(
             leaf,
             parts[j].start,
             parts[j].stop,
@@ -188,3 +204,115 @@ def _arranged(
         ),
         order,
     )
+
+
+@kernel
+def find_leaves(
+    codes: NDArray[np.integer],
+    tree: NDArray[np.int64],
+    begin: int,
+    end: int,
+    leaf: NDArray[np.uint32],
+) -> None:
+    """Let people, those from ``begin`` to ``end``, fall into the leaves of a tree that was grown
+    from a sample, by their ``codes``: write the row of each one's ``leaf``.
+
+    Many people fall one step at a time, and whoever has arrived falls on the spot: no step has to
+    wait for the one before, and none is foretold wrongly.
+    """
+    columns = codes.shape[0]
+    column = np.zeros(len(tree), dtype=np.uint32)
+    code = np.zeros(len(tree), dtype=np.int32)
+    child = np.empty((len(tree), 2), dtype=np.uint32)
+    depth = np.zeros(len(tree), dtype=np.int64)
+    deepest = int64(0)
+    for row in range(len(tree)):
+        child[row, 0] = child[row, 1] = row
+        if tree[row, RIGHT] > 0:
+            column[row] = tree[row, COLUMN]
+            code[row] = tree[row + 1, BOX + columns + tree[row, COLUMN]]
+            child[row, 0], child[row, 1] = row + 1, tree[row, RIGHT]
+            depth[row + 1] = depth[tree[row, RIGHT]] = depth[row] + 1
+        deepest = max(deepest, depth[row])
+    for first in range(begin, end, FALLING):
+        last = min(first + FALLING, end)
+        for person in range(first, last):
+            leaf[person] = 0
+        for _ in range(deepest):
+            for person in range(first, last):
+                row = leaf[person]
+                is_right = np.uint32(codes[column[row], person] > code[row])
+                leaf[person] = child[row, is_right]
+
+
+@kernel
+def arrange(  # nine parameters: what one pass over the people reads, and what it writes
+    leaf: NDArray[np.uint32],
+    begin: int,
+    end: int,
+    start: NDArray[np.int64],
+    codes: NDArray[np.integer],
+    held: NDArray[Any],
+    people: NDArray[np.uint32],
+    arranged_codes: NDArray[np.integer],
+    arranged_held: NDArray[Any],
+) -> None:
+    """Put people in the order of each one's ``leaf``, those from ``begin`` to ``end``: the next one
+    of a leaf has the place ``start[leaf]``. Writes who is at each place to ``people``, the
+    ``codes`` to ``arranged_codes``, and what is ``held``, or whether anything is, to
+    ``arranged_held``.
+
+    Column by column for so many at a time that those of a leaf share a line of the cache.
+    """
+    place = np.empty(ARRANGED, dtype=np.uint32)
+    for first in range(begin, end, ARRANGED):
+        last = min(first + ARRANGED, end)
+        for i in range(first, last):
+            at = start[leaf[i]]
+            start[leaf[i]] = at + 1
+            place[i - first] = at
+            people[at] = i
+        for e in range(codes.shape[0]):
+            for i in range(first, last):
+                arranged_codes[e, place[i - first]] = codes[e, i]
+        for i in range(first, last):
+            arranged_held[place[i - first]] = held[i]
+
+
+@kernel
+def check_cells(
+    f: GroupingInput,
+    s: Scratch,
+    order: NDArray[np.uint32],
+    cells: NDArray[np.int64],
+    begin: int,
+    end: int,
+    at_least: NDArray[np.int64],
+    fits: NDArray[np.bool_],
+) -> None:
+    """Write to ``fits``, for each of the cells from ``begin`` to ``end``, whether it can stand by
+    itself: the values' shares allow it, and its people's pasts would if it were one group, also if
+    ``at_least`` so many of its people held each value, each in a group of its own. That many could,
+    wherever they are."""
+    few, largest = int64(0), 0.0
+    for value in range(len(at_least)):
+        few = max(few, at_least[value])
+        largest = max(largest, f.base[value] if at_least[value] > 0 else 0.0)
+    need = np.empty(len(f.base))
+    for i in range(begin, end):
+        cell = Cell(cells[i, BEGIN], cells[i, END])
+        n, touched = tally(f, s, order, cell)
+        most = few
+        for t in range(touched):
+            most = max(most, s.holders[s.touched[t]])
+        clear(s, touched)
+        fits[i] = n >= few * np.ceil(largest) and has_counts(f, s, order, cell)
+        if fits[i] and not bear_all(f, order, cell, most, n):
+            need[:] = 0.0
+            add_largest_targets(f, s, order, cell, need)
+            n, touched = tally(f, s, order, cell)
+            for value in range(len(need)):
+                holders = max(s.holders[value], at_least[value])
+                if holders > 0 and holders * need[value] > n * (1.0 + SLACK):
+                    fits[i] = False
+            clear(s, touched)

@@ -16,30 +16,32 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.grouping import kernels
-from serigraph.grouping.districts import PARTS, Districts, districts, in_threads
-from serigraph.grouping.kernels import GroupingInput, Scratch
+from serigraph.grouping.cutting import cut_down
+from serigraph.grouping.districts import Districts, districts, in_threads
+from serigraph.grouping.layout import (
+    BEGIN,
+    END,
+    FAILED,
+    FEW,
+    GROUPS,
+    PLAIN,
+    RIGHT,
+    SLACK,
+    STATE,
+    GroupingInput,
+    Scratch,
+)
+from serigraph.grouping.merging import deal_cells, merge_siblings
+from serigraph.grouping.numbering import Formed, Grouping, number_groups
+from serigraph.grouping.past import find_neediest, largest_targets
 from serigraph.grouping.problem import Demand, facts, narrowed, scratch
 from serigraph.model import Domain, Past, Population
 from serigraph.runtime.progress import Progress, Report, no_progress
-from serigraph.runtime.threads import parallel_map, slices, threads
+from serigraph.runtime.threads import parallel_map, slices
 
 Method = Literal["top-down", "bottom-up"]
+NEIGHBOURHOOD = 32  # groups in a cell that is cut blind, bottom-up, and then with values in sight
 Box = tuple[Sequence[int], Sequence[int]]  # the lowest and the highest code of each column
-
-
-@dataclass(frozen=True)
-class Grouping:
-    """A proposal: the group of every person, and the box of codes of every group."""
-
-    group: NDArray[np.int64]
-    low: NDArray[np.int32]  # [group, column]
-    high: NDArray[np.int32]
-    is_point: NDArray[np.bool_]  # [group] its people need no group, and are all alike
-
-    @property
-    def groups(self) -> int:
-        return len(self.low)
 
 
 def form_groups(
@@ -76,7 +78,7 @@ def form_groups(
         formed = _interleaved(drawn, simple, report)
     else:
         formed = _boxed(drawn, method, simple, report)
-    return _numbered(formed, drawn, has_boxes=not demand.interleave)
+    return number_groups(formed, drawn, has_boxes=not demand.interleave)
 
 
 def _neediest(f: GroupingInput) -> NDArray[np.float64]:
@@ -84,9 +86,7 @@ def _neediest(f: GroupingInput) -> NDArray[np.float64]:
     neediest = np.empty(len(f.past))
     narrow = narrowed(f._replace(codes=f.codes[:, :0]))  # the type that kernels are compiled for
     parallel_map(
-        lambda part: kernels.find_neediest(
-            narrow, scratch(len(f.base)), part.start, part.stop, neediest
-        ),
+        lambda part: find_neediest(narrow, scratch(f), part.start, part.stop, neediest),
         slices(len(neediest)),
     )
     return neediest
@@ -95,16 +95,14 @@ def _neediest(f: GroupingInput) -> NDArray[np.float64]:
 def _unbearable_values(f: GroupingInput, at_least: NDArray[np.int64] | int) -> NDArray[np.int32]:
     """The values that somebody could not bear if everybody were one group."""
     holders = np.maximum(np.bincount(f.held, minlength=len(f.base)), at_least)
-    most = f.weight.sum() * (1 + kernels.SLACK)
+    most = f.weight.sum() * (1 + SLACK)
     held = np.flatnonzero(holders)  # an infinite target of a value that nobody holds is met
     if not len(held) or holders.max() * f.neediest.max(initial=0.0) <= most:
         return np.empty(0, dtype=np.int32)
     narrow = narrowed(f._replace(codes=f.codes[:, :0]))
     people = np.arange(len(f.past), dtype=np.uint32)
     needs = parallel_map(
-        lambda part: kernels.largest_targets(
-            narrow, scratch(len(f.base)), people, part.start, part.stop
-        ),
+        lambda part: largest_targets(narrow, scratch(f), people, part.start, part.stop),
         slices(len(people)),
     )
     is_too_much = holders[held] * np.max(needs, axis=0)[held] > most
@@ -122,25 +120,16 @@ def whole_box(domains: Sequence[Domain]) -> Box:
     return [0] * len(domains), [max(domain.size - 1, 0) for domain in domains]
 
 
-@dataclass(frozen=True)
-class _Formed:
-    """Cells that are groups or were dealt into groups, or whose people need none."""
-
-    cells: NDArray[np.int64]
-    order: NDArray[np.uint32]
-    slot: NDArray[np.uint32]  # of each place of the order, the group within the cell
-
-
-def _boxed(drawn: Districts, method: Method, simple: bool, report: Report) -> _Formed:
+def _boxed(drawn: Districts, method: Method, simple: bool, report: Report) -> Formed:
     """Groups that are boxes: each cell is one group."""
     f, order = drawn.facts, drawn.order
     cutting = _Cutting(f, order, simple)
     # With pasts, what is merged bottom-up would depend on where holders and needy people meet.
     blind_first = method == "bottom-up" and f.past.shape[1] == 0
     cut = cutting.bottom_up if blind_first else cutting.top_down
-    cells = in_threads(drawn.cells, len(f.base), cut, report)
-    cells[:, kernels.GROUPS] = cells[:, kernels.STATE] != kernels.PLAIN
-    return _Formed(cells, order, np.zeros(len(order), dtype=np.uint32))
+    cells = in_threads(f, drawn.cells, cut, report)
+    cells[:, GROUPS] = cells[:, STATE] != PLAIN
+    return Formed(cells, order, np.zeros(len(order), dtype=np.uint32))
 
 
 @dataclass(frozen=True)
@@ -157,7 +146,7 @@ class _Cutting:
 
     def top_down(self, s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         """Cut cells into groups."""
-        return _leaves(kernels.cut_down(self.f, s, self.order, cells, self.simple, 0))
+        return _leaves(cut_down(self.f, s, self.order, cells, self.simple, 0))
 
     def bottom_up(self, s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         """Cut cells without looking at values, merge what they fell into until it is valid, and cut
@@ -166,29 +155,29 @@ class _Cutting:
 
     def _merged(self, s: Scratch, cell: NDArray[np.int64]) -> NDArray[np.int64]:
         f, size = self.f, _neighbourhood(self.f)
-        tree = kernels.cut_down(f, s, self.order, cell, self.simple, size)
-        state = kernels.merge_siblings(f, s, self.order, tree)
-        leaf = (tree[:, kernels.RIGHT] == 0) & (state == kernels.PLAIN)
-        tree[:, kernels.STATE] = state
+        tree = cut_down(f, s, self.order, cell, self.simple, size)
+        state = merge_siblings(f, s, self.order, tree)
+        leaf = (tree[:, RIGHT] == 0) & (state == PLAIN)
+        tree[:, STATE] = state
         kept = state >= 0
         return np.concatenate([tree[kept & leaf], self.top_down(s, tree[kept & ~leaf])])
 
 
 def _leaves(tree: NDArray[np.int64]) -> NDArray[np.int64]:
     """The cells of a tree that were not cut further."""
-    return np.asarray(tree[tree[:, kernels.RIGHT] == 0])
+    return np.asarray(tree[tree[:, RIGHT] == 0])
 
 
 def _neighbourhood(f: GroupingInput) -> int:
     """The size of a neighbourhood that is cut blind: it has room for many of the smallest groups,
     and for a few holders of any value, wherever they are."""
     if not len(f.base):
-        return kernels.NEIGHBOURHOOD * f.minimum_size
+        return NEIGHBOURHOOD * f.minimum_size
     smallest = max(f.minimum_size, int(np.ceil(f.base.min())))
-    return max(kernels.NEIGHBOURHOOD * smallest, kernels.FEW * int(np.ceil(f.base.max())))
+    return max(NEIGHBOURHOOD * smallest, FEW * int(np.ceil(f.base.max())))
 
 
-def _interleaved(drawn: Districts, simple: bool, report: Report) -> _Formed:
+def _interleaved(drawn: Districts, simple: bool, report: Report) -> Formed:
     """Groups that interleave: each cell is dealt into as many groups as it bears."""
     f, order = drawn.facts, drawn.order
     slot = np.empty(len(order), dtype=np.uint32)
@@ -197,71 +186,14 @@ def _interleaved(drawn: Districts, simple: bool, report: Report) -> _Formed:
         return np.concatenate([district(s, cell.reshape(1, -1)) for cell in drawn])
 
     def district(s: Scratch, cell: NDArray[np.int64]) -> NDArray[np.int64]:
-        cells = _leaves(kernels.cut_down(f, s, order, cell, simple, 0))
-        return np.asarray(kernels.deal_cells(f, s, order, cells, simple, False, slot))
+        cells = _leaves(cut_down(f, s, order, cell, simple, 0))
+        return np.asarray(deal_cells(f, s, order, cells, simple, False, slot))
 
-    s = scratch(len(f.base))
-    cells = in_threads(drawn.cells, len(f.base), dealt, report)
-    cells = cells[np.argsort(cells[:, kernels.BEGIN])]
-    cells = np.asarray(kernels.deal_cells(f, s, order, cells, simple, True, slot))
-    for cell in np.flatnonzero(cells[:, kernels.STATE] == kernels.FAILED).tolist():
-        cells[cell, kernels.GROUPS] = 1
-        slot[cells[cell, kernels.BEGIN] : cells[cell, kernels.END]] = 0
-    return _Formed(cells, order, slot)
-
-
-def _numbered(formed: _Formed, drawn: Districts, *, has_boxes: bool) -> Grouping:
-    """Number groups through; whoever needs none is in one with those of equal codes."""
-    cells = formed.cells[np.argsort(formed.cells[:, kernels.BEGIN])]
-    groups = cells[:, kernels.GROUPS]
-    is_plain = groups == 0
-    dealt, number = cells[~is_plain], int(groups.sum())
-    first = np.cumsum(groups) - groups
-    places, first[is_plain] = _number_plain(formed, drawn, cells[is_plain], number)
-    group = np.empty(len(drawn.people), dtype=np.int64)
-    parallel_map(
-        lambda part: kernels.write_groups(
-            formed.order, drawn.people, cells[part], first[part], formed.slot, group
-        ),
-        slices(len(cells)),
-    )
-    is_point = np.arange(number + len(places)) >= number
-    if not has_boxes:
-        nothing = np.empty((len(is_point), 0), dtype=np.int32)
-        return Grouping(group, nothing, nothing, is_point)
-    points = drawn.facts.codes[:, places].T
-    low, high = np.split(dealt[:, kernels.BOX :], 2, axis=1)
-    return Grouping(
-        group,
-        np.concatenate([low, points]).astype(np.int32),
-        np.concatenate([high, points]).astype(np.int32),
-        is_point,
-    )
-
-
-def _number_plain(
-    formed: _Formed, drawn: Districts, cells: NDArray[np.int64], number: int
-) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Number the people of plain cells by their quasi-identifiers, from ``number`` on. Returns the
-    place of somebody of each number, and the first number of each cell."""
-    begins = drawn.cells[:, kernels.BEGIN]
-    district = np.searchsorted(begins, cells[:, kernels.BEGIN], side="right") - 1
-    # Districts are not parted: equal people are in the same one.
-    parts = np.array_split(np.arange(len(begins)), min(PARTS * threads(), len(begins)))
-    bounds = [np.searchsorted(district, part[0]) for part in parts] + [len(cells)]
-    people = cells[:, kernels.END] - cells[:, kernels.BEGIN]
-
-    def number_part(here: slice) -> NDArray[np.uint32]:
-        largest = int(np.bincount(district[here], people[here]).max(initial=0))
-        table = np.empty(2 << largest.bit_length(), dtype=np.uint32)
-        somebody = np.empty(people[here].sum(), dtype=np.uint32)
-        codes, order, slot = drawn.facts.codes, formed.order, formed.slot
-        numbers = kernels.number_alike(
-            codes, order, cells[here], district[here], table, slot, somebody
-        )
-        return somebody[:numbers].copy()
-
-    found = parallel_map(number_part, map(slice, bounds[:-1], bounds[1:]))
-    numbers = [len(somebody) for somebody in found]
-    first = number + np.cumsum(numbers) - numbers
-    return np.concatenate(found), np.repeat(first, np.diff(bounds))
+    s = scratch(f)
+    cells = in_threads(f, drawn.cells, dealt, report)
+    cells = cells[np.argsort(cells[:, BEGIN])]
+    cells = np.asarray(deal_cells(f, s, order, cells, simple, True, slot))
+    for cell in np.flatnonzero(cells[:, STATE] == FAILED).tolist():
+        cells[cell, GROUPS] = 1
+        slot[cells[cell, BEGIN] : cells[cell, END]] = 0
+    return Formed(cells, order, slot)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.grouping.kernels import COMPETING, GroupingInput, Scratch
+from serigraph.grouping.layout import COMPETING, TOGETHER, GroupingInput, Scratch
 from serigraph.model import Past, Population
 from serigraph.privacy.targets import TargetRule
 
@@ -118,14 +118,16 @@ def narrowed(f: GroupingInput) -> GroupingInput:
     return f._replace(codes=f.codes.astype(narrow_codes(f)))
 
 
-def scratch(values: int) -> Scratch:
-    """Room for a kernel that works with this many protected values."""
+def scratch(f: GroupingInput) -> Scratch:
+    """Room for a kernel that works with this input."""
+    values, releases = len(f.base), f.past.shape[1]
     return Scratch(
         holders=np.zeros(values, dtype=np.int64),
         need=np.zeros(values, dtype=np.float64),
         linked=np.zeros(values, dtype=np.int64),
         links=np.zeros(values, dtype=np.int64),
         survival=np.zeros(values, dtype=np.float64),
+        spans=np.zeros((TOGETHER, 3, releases + 1), dtype=np.int64),
         right=np.zeros((values + 1, COMPETING), dtype=np.int32),
         touched=np.zeros(values + 1, dtype=np.uint32),
         local=np.zeros(values, dtype=np.uint32),

@@ -1,83 +1,160 @@
 """Compiled kernels on disk, which are loaded only if they are as they were written.
 
 Numba unpickles whatever it finds in its cache, and runs the machine code in it: a file that a power
-cut has left half written ends the program, or worse, gives other results.
+cut has left half written ends the program, or worse, gives other results. So each kernel has a
+folder of its own, with a note of what is in it: the digest of every file. Before Numba looks there
+for the first time, a folder that is not as noted is emptied.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import platform
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from hashlib import sha256
+from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
-from numba.core.caching import FunctionCache
+import llvmlite
+import llvmlite.binding
+import numba
+import numpy as np
 
-_DIGESTS = ".digests"
+from serigraph.runtime.cache_folder import cache_folder, kept_private, temporary_folder
+
+_PACKAGE = Path(__file__).parents[1]
+_NOTE = "digests.json"
 
 
-class CheckedCache(FunctionCache):
-    """Numba's cache of one kernel, with digests of its files beside them. What does not have its
-    digest is as good as none; nor does a full disk matter, since the kernel is in memory then."""
+@cache
+def kernel_folder() -> Path:
+    """Where the kernels of this installation are: in the folder that the user wants Numba to use,
+    if nobody else can write there, or in the user's cache. It is named by all that a kernel is made
+    of, since Numba does not notice an edit in a module from which a kernel takes something in."""
+    wanted = os.environ.get("NUMBA_CACHE_DIR")
+    base = (kept_private(Path(wanted)) or temporary_folder()) if wanted else cache_folder()
+    os.environ["NUMBA_CACHE_DIR"] = str(base)  # for processes that this one starts
+    return base / f"kernels-{_digest_of_sources()}"
+
+
+def _digest_of_sources() -> str:
+    """A digest of the modules with kernels, of where they are, and of all that compiles them."""
+    found = hashlib.sha256()
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        content = path.read_bytes()
+        if b"serigraph.runtime.compiled import" in content:
+            found.update(os.fsencode(path) + b"\0" + hashlib.sha256(content).digest())
+    processor = llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features()
+    versions = numba.__version__, llvmlite.__version__, np.__version__, sys.version
+    found.update(repr((versions, platform.machine(), processor[0])).encode())
+    found.update(processor[1].flatten().encode())
+    return found.hexdigest()[:16]
+
+
+class CachedKernel:
+    """A function that Numba compiles for the arguments that it is given, and keeps."""
+
+    def __init__(self, function: Callable[..., object], options: dict[str, Any]) -> None:
+        self.name = f"{function.__module__}.{function.__qualname__}"
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = self.py_func = function
+        self._folder = kernel_folder() / self.name
+        self._lock = Lock()
+        self._is_checked = False
+        self._noted = 0
+        with suppress(OSError):  # Numba says so where it cannot keep what it compiles
+            for folder in (self._folder.parent, self._folder):
+                folder.mkdir(mode=0o700, exist_ok=True)
+        config: Any = numba.config
+        before = config.CACHE_DIR
+        config.CACHE_DIR = str(self._folder)  # which Numba looks up here, and never again
+        try:
+            self._compiled = numba.njit(cache=True, **options)(function)
+        finally:
+            config.CACHE_DIR = before
+        _all[self.name] = self
 
     @property
-    def _index(self) -> Path:
-        return Path(self.cache_path, f"{self._impl.filename_base}.nbi")
+    def signatures(self) -> list[Any]:
+        """What the kernel was compiled or loaded for."""
+        return list(self._compiled.signatures)
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        if not is_whole(self._index.with_suffix(_DIGESTS)):
-            return None
+    @property
+    def was_found(self) -> bool:
+        """Whether it was loaded, each time, as it had been kept."""
+        return bool(self.signatures) and not self._misses()
+
+    def __call__(self, *arguments: Any) -> Any:
+        if not self._is_checked:
+            with self._lock:
+                if not self._is_checked and not is_whole(self._folder):
+                    _empty(self._folder)
+                self._is_checked = True
         try:
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except MemoryError:
-            raise
-        except Exception:  # whatever pickles of another installation bring about
-            return None
+            result = self._compiled(*arguments)
+        except OSError:  # the disk is full: it was not kept, but is in memory by now
+            result = self._compiled(*arguments)
+        if self._misses() > self._noted:
+            with self._lock, suppress(OSError):
+                self._noted = self._misses()
+                _note(self._folder)
+        return result
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        with suppress(OSError):
-            if not is_whole(self._index.with_suffix(_DIGESTS)):
-                for path in _files(self._index):
-                    path.unlink(missing_ok=True)
-            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
-            _note(self._index)
+    def _misses(self) -> int:
+        return sum(self._compiled.stats.cache_misses.values())
 
 
-def notes_of(folder: Path) -> list[Path]:
-    """The files with the digests of all kernels below a folder."""
-    return sorted(folder.rglob(f"*{_DIGESTS}"))
+_all: dict[str, CachedKernel] = {}
 
 
-def is_whole(digests: Path) -> bool:
-    """Whether a kernel's files are those whose digests were noted."""
+def loaded_kernels() -> list[str]:
+    """The names of the kernels that were called in this process."""
+    return sorted(name for name, kernel in _all.items() if kernel.signatures)
+
+
+def is_kept(name: str) -> bool:
+    """Whether a kernel with this name is in the cache, as it was written."""
+    return is_whole(kernel_folder() / name)
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether the files of a kernel are those whose digests were noted."""
     try:
-        noted = json.loads(digests.read_bytes())
-        found = {path.name: _digest(path) for path in _files(digests)}
+        noted = json.loads((folder / _NOTE).read_bytes())
+        return bool(noted) and noted == _digests(folder)
     except (OSError, ValueError):
         return False
-    return bool(found) and noted == found
 
 
-def _note(index: Path) -> None:
-    noted = json.dumps({path.name: _digest(path) for path in _files(index)})
-    with tempfile.NamedTemporaryFile("w", dir=index.parent, delete=False) as file:
-        file.write(noted)
-    os.replace(file.name, index.with_suffix(_DIGESTS))
+def write_whole(path: Path, content: str) -> None:
+    """Write a file that is there as a whole or not at all, also if two processes do."""
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+        file.write(content)
+    os.replace(file.name, path)
 
 
-def _files(beside: Path) -> Iterator[Path]:
-    """The files that Numba keeps of a kernel: an index, and code for each of its signatures."""
-    stem = beside.name.removesuffix(beside.suffix)
-    return (
-        path
-        for path in beside.parent.iterdir()
-        if path.name.startswith(f"{stem}.") and path.suffix in (".nbi", ".nbc")
-    )
+def _note(folder: Path) -> None:
+    write_whole(folder / _NOTE, json.dumps(_digests(folder)))
 
 
-def _digest(path: Path) -> str:
-    return sha256(path.read_bytes()).hexdigest()
+def _empty(folder: Path) -> None:
+    for path in _files(folder):
+        path.unlink(missing_ok=True)
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in _files(folder)
+    }
+
+
+def _files(folder: Path) -> list[Path]:
+    """What Numba loads: an index, and code for each signature."""
+    return [path for path in folder.rglob("*") if path.suffix in (".nbi", ".nbc")]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from serigraph.runtime.compiled import inner, kernel
+from serigraph.runtime.compiled import kernel, kernel_helper
 
 
-@inner
+@kernel_helper
 def mix(bits):
     """Every bit depends on all: the finaliser of SplitMix64."""
     z = bits + np.uint64(0x9E3779B97F4A7C15)

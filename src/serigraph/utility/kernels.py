@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from serigraph.runtime.compiled import inner, kernel
+from serigraph.runtime.compiled import kernel, kernel_helper
 
 
-@inner
+@kernel_helper
 def move_window(held, owner, count, start, window, first, last):
     """Let ``held`` count what each owner has of the values first..last; it had the window's, which
     is (0, -1) before the first query."""
@@ -28,7 +28,7 @@ def move_window(held, owner, count, start, window, first, last):
     window[0], window[1] = first, last
 
 
-@inner
+@kernel_helper
 def mark_inside(codes, column, low, high, inside):
     """Say of each person whether its codes lie in a query's ranges."""
     for i in range(len(inside)):

@@ -15,8 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.grouping import Box, Demand, kernels, whole_box, whole_cell
+from serigraph.grouping import Box, Demand, whole_box, whole_cell
+from serigraph.grouping.cutting import cut_down
 from serigraph.grouping.districts import leaves
+from serigraph.grouping.layout import BOX, FEW, RIGHT, GroupingInput
 from serigraph.grouping.problem import facts, narrowed, scratch
 from serigraph.model import Domain, Past, Population
 from serigraph.runtime.randomness import Randomness
@@ -30,21 +32,21 @@ MOST = 1_000_000  # people up to which partitions that failed are merged
 
 @dataclass(frozen=True)
 class Tree:
-    """The nodes in pre-order, as `kernels.cut_down` has them."""
+    """The nodes in pre-order, as `cut_down` has them."""
 
     nodes: NDArray[np.int64]
     columns: int
 
     @property
     def is_leaf(self) -> NDArray[np.bool_]:
-        return np.asarray(self.nodes[:, kernels.RIGHT] == 0)
+        return np.asarray(self.nodes[:, RIGHT] == 0)
 
     def box(self, node: int) -> Box:
-        ends = self.nodes[node, kernels.BOX :].tolist()
+        ends = self.nodes[node, BOX:].tolist()
         return ends[: self.columns], ends[self.columns :]
 
     def right(self, node: int) -> int:
-        return int(self.nodes[node, kernels.RIGHT])
+        return int(self.nodes[node, RIGHT])
 
     def end(self, node: int) -> int:
         """The row behind the last one below a node."""
@@ -84,13 +86,13 @@ def grow(
     f = narrowed(_blind_facts(domains, sample, randomness))
     if people == 0 or leaves <= 1:
         return Tree(cell, columns)
-    tree = kernels.cut_down(f, scratch(0), order, cell, True, size)
+    tree = cut_down(f, scratch(f), order, cell, True, size)
     return Tree(np.asarray(tree), columns)
 
 
 def _blind_facts(
     domains: tuple[Domain, ...], codes: NDArray[np.int32], randomness: Randomness
-) -> kernels.GroupingInput:
+) -> GroupingInput:
     people = codes.shape[1]
     nobody_knows = Population(
         ids=pl.Series(np.arange(people)),
@@ -134,7 +136,7 @@ def partitions(
     own holders, and with a few of any value, wherever these are."""
     rows = len(tree.nodes)
     of_all = census.of_values(len(base))
-    least = np.ceil(base[of_all > 0].max(initial=0.0)) * min(of_all.max(initial=0), kernels.FEW)
+    least = np.ceil(base[of_all > 0].max(initial=0.0)) * min(of_all.max(initial=0), FEW)
     # A value that fits in both halves fits in the whole: only those that fail somewhere count.
     crowded = census.holders * base[census.value] > census.weight[census.leaf]
     watched = np.unique(census.value[crowded])

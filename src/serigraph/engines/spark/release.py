@@ -45,7 +45,7 @@ from serigraph.engines.spark.verifier_ledger import VerifierFrames
 from serigraph.engines.spark.versions import of_this_version
 from serigraph.engines.suppression import Counts, demand_of, excess_holders, refusal
 from serigraph.errors import GuaranteeExceeded, ImpossibleState, LedgerDamaged
-from serigraph.grouping import kernels
+from serigraph.grouping.layout import FEW
 from serigraph.ledger import ReleaseRecord
 from serigraph.records import worst_of
 from serigraph.runtime.progress import Progress
@@ -316,7 +316,7 @@ def _grouped(
             releases=len(setting.releases),
             drafts=setting.drafts,
             last_resort=last_resort,
-            at_least=np.minimum(census.of_values(len(names)), kernels.FEW),
+            at_least=np.minimum(census.of_values(len(names)), FEW),
             measure=setting.measure,
         )
         with cluster_errors("forming groups"):

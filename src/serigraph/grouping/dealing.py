@@ -1,0 +1,230 @@
+"""Dealing: the people of a cell are spread over groups that interleave.
+
+Who sits where depends on values and random keys, never on quasi-identifiers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serigraph.grouping.counts import counts_fit, sort_values
+from serigraph.grouping.layout import SLACK, Cell, GroupingInput, Scratch
+from serigraph.runtime.compiled import allocating_helper, int64, kernel_helper
+
+EXCHANGES = 400  # tried for somebody that fits nowhere
+STRIDE = 7919  # a prime: exchanges are tried with people far apart
+
+
+class Quota(NamedTuple):
+    """What a cell is dealt into."""
+
+    present: int  # people of the cell that count
+    touched: int  # values that they hold; ``s`` has their tally
+    size: int  # of a group, about
+    first: int  # number of the first group
+
+
+class Dealing(NamedTuple):
+    """A cell while its people are dealt to groups; values are numbered as the cell has them."""
+
+    start: NDArray[np.uint32]  # where the values of each person begin in the next
+    value: NDArray[np.uint32]
+    seat: NDArray[np.int64]  # the group of each, or -1
+    member: NDArray[np.uint32]  # [group, place]
+    members: NDArray[np.int64]  # of each group
+    seats: NDArray[np.int64]  # likewise
+    cap: NDArray[np.int64]  # how many of a value any group may hold
+    held: NDArray[np.int32]  # [group, value]
+
+
+@allocating_helper
+def deal(
+    f: GroupingInput,
+    s: Scratch,
+    people: NDArray[np.uint32],
+    cell: Cell,
+    quota: Quota,
+    need: NDArray[np.float64],
+    slot: NDArray[np.uint32],
+) -> int:
+    """Spread a cell over groups by its ``quota``, with ``need`` members for each holder.
+
+    Writes each person's group to ``slot`` and returns how many there are, or 0 if it did not
+    succeed. Looks at values and random keys, never at quasi-identifiers or at anybody's past:
+    inside a cell, who sits where says nothing about who holds what.
+    """
+    groups = int64((cell.end - cell.begin) // quota.size)
+    if groups > 0 and not counts_fit(s, need, quota.touched, quota.present, quota.size):
+        groups = int64(0)
+    if groups > 0:
+        sort_values(s, quota.touched)  # met in the order of the people, which must not count
+        d = dealing_of(f, s, people, cell, groups, quota.touched, need)
+        if seat_all(d, in_turn(f, s, people, cell, d, quota.touched)):
+            for i in range(cell.end - cell.begin):
+                slot[cell.begin + i] = quota.first + d.seat[i]
+        else:
+            groups = int64(0)
+    return groups
+
+
+@allocating_helper
+def dealing_of(
+    f: GroupingInput,
+    s: Scratch,
+    people: NDArray[np.uint32],
+    cell: Cell,
+    groups: int,
+    touched: int,
+    need: NDArray[np.float64],
+) -> Dealing:
+    """A cell before anybody has a seat in one of so many ``groups``, which are to have ``need``
+    members for each holder."""
+    n = cell.end - cell.begin
+    even = n // groups
+    seats = np.empty(groups, dtype=np.int64)
+    for g in range(groups):
+        seats[g] = even + (1 if g < n % groups else 0)
+    cap = np.empty(touched, dtype=np.int64)
+    for t in range(touched):
+        s.local[s.touched[t]] = t
+        cap[t] = int(even * (1.0 + SLACK) / need[s.touched[t]])
+    start = np.zeros(n + 1, dtype=np.uint32)
+    for i in range(n):
+        person = people[cell.begin + i]
+        start[i + 1] = start[i] + f.held_start[person + 1] - f.held_start[person]
+    value = np.empty(start[n], dtype=np.uint32)
+    for i in range(n):
+        first = f.held_start[people[cell.begin + i]]
+        for k in range(start[i + 1] - start[i]):
+            value[start[i] + k] = s.local[f.held[first + k]]
+    return Dealing(
+        start,
+        value,
+        np.full(n, -1, dtype=np.int64),
+        np.empty((groups, even + 1), dtype=np.uint32),
+        np.zeros(groups, dtype=np.int64),
+        seats,
+        cap,
+        np.zeros((groups, touched), dtype=np.int32),
+    )
+
+
+@allocating_helper
+def in_turn(
+    f: GroupingInput,
+    s: Scratch,
+    people: NDArray[np.uint32],
+    cell: Cell,
+    d: Dealing,
+    touched: int,
+) -> NDArray[np.int64]:
+    """The people of the dealing ``d``, by their numbers in it, in the order in which they are
+    seated: holders of the most frequent value first, then of the next, at random within."""
+    n = cell.end - cell.begin
+    before = np.zeros(n + 2, dtype=np.int64)  # values by the number of those that lack them
+    for t in range(touched):
+        before[n - s.holders[s.touched[t]] + 1] += 1
+    for k in range(n + 1):
+        before[k + 1] += before[k]
+    turn = np.empty(touched, dtype=np.int64)
+    for t in range(touched):
+        k = n - s.holders[s.touched[t]]
+        turn[t] = before[k]
+        before[k] += 1
+    chance = np.empty(n, dtype=np.int64)
+    first = np.empty(n, dtype=np.int64)
+    free = np.zeros(touched + 2, dtype=np.int64)
+    for i in range(n):
+        chosen = (f.key[people[cell.begin + i]] >> 1) & ((1 << 31) - 1)
+        other = (chosen * (i + 1)) >> 31  # one before, or the same
+        chance[i] = chance[other]
+        chance[other] = i
+        first[i] = touched
+        for h in range(d.start[i], d.start[i + 1]):
+            first[i] = min(first[i], turn[d.value[h]])
+        free[first[i] + 1] += 1
+    for k in range(touched + 1):
+        free[k + 1] += free[k]
+    ordered = np.empty(n, dtype=np.int64)
+    for k in range(n):
+        i = chance[k]
+        ordered[free[first[i]]] = i
+        free[first[i]] += 1
+    return ordered
+
+
+@kernel_helper
+def seat_all(d: Dealing, ordered: NDArray[np.int64]) -> bool:
+    """Seat the people of the dealing ``d``, as they are ``ordered``; whether all have a seat."""
+    groups = len(d.seats)
+    g = int64(0)
+    k = 0
+    is_seated = True
+    while is_seated and k < len(ordered):
+        i = ordered[k]
+        tried = 0
+        while d.seat[i] < 0 and tried < groups:
+            if d.members[g] < d.seats[g] and may_join(d, i, g):
+                join(d, i, g)
+            g = g + 1 if g + 1 < groups else int64(0)
+            tried += 1
+        is_seated = d.seat[i] >= 0 or exchange(d, i, ordered, k)
+        k += 1
+    return is_seated
+
+
+@kernel_helper
+def may_join(d: Dealing, i: int, g: int) -> bool:
+    """Whether person ``i`` of the dealing ``d`` fits group ``g`` as it stands."""
+    fits = True
+    for h in range(d.start[i], d.start[i + 1]):
+        t = d.value[h]
+        fits = fits and d.held[g, t] < d.cap[t]
+    return fits
+
+
+@kernel_helper
+def join(d: Dealing, i: int, g: int) -> None:
+    """Seat person ``i`` of the dealing ``d`` in group ``g``."""
+    d.seat[i] = g
+    d.member[g, d.members[g]] = i
+    d.members[g] += 1
+    for h in range(d.start[i], d.start[i + 1]):
+        d.held[g, d.value[h]] += 1
+
+
+@kernel_helper
+def leave(d: Dealing, i: int, g: int) -> None:
+    """Take person ``i`` of the dealing ``d`` out of group ``g`` again."""
+    d.seat[i] = -1
+    k = 0
+    while d.member[g, k] != i:
+        k += 1
+    d.members[g] -= 1
+    d.member[g, k] = d.member[g, d.members[g]]
+    for h in range(d.start[i], d.start[i + 1]):
+        d.held[g, d.value[h]] -= 1
+
+
+@kernel_helper
+def exchange(d: Dealing, i: int, placed: NDArray[np.int64], number: int) -> bool:
+    """Make room for person ``i`` of the dealing ``d`` by moving somebody that was ``placed``, the
+    first ``number`` of these; True if i has a seat then."""
+    k = 0
+    while d.seat[i] < 0 and k < min(number, EXCHANGES):
+        x = placed[(k * STRIDE + i) % number]
+        g = d.seat[x]
+        leave(d, x, g)
+        other = 0 if may_join(d, i, g) else len(d.seats)
+        while d.seat[x] < 0 and other < len(d.seats):
+            if other != g and d.members[other] < d.seats[other] and may_join(d, x, other):
+                join(d, x, other)
+                join(d, i, g)
+            other += 1
+        if d.seat[x] < 0:
+            join(d, x, g)
+        k += 1
+    return bool(d.seat[i] >= 0)

@@ -1,0 +1,245 @@
+"""Strata: a cell of people with a past is dealt in parts, those who need large groups apart."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serigraph.grouping.counts import clear, group_size, holders_in, tally
+from serigraph.grouping.dealing import Quota, deal
+from serigraph.grouping.layout import (
+    FAILED,
+    FEW,
+    PLAIN,
+    SLACK,
+    TOGETHER,
+    VALID,
+    Cell,
+    GroupingInput,
+    Scratch,
+)
+from serigraph.grouping.past import find_past, own_target
+from serigraph.grouping.sorted_cell import SORTED_AT_ONCE, sort_codes
+from serigraph.runtime.compiled import allocating_helper, int64, kernel_helper
+
+SIMILAR = 1.25  # targets that differ by less are dealt together
+NEED_STEPS, LARGEST_NEED = 64.0, 4e9  # how finely targets are put in order
+DEVIATIONS = 3.0  # above what falls to a stratum by chance
+
+
+@allocating_helper
+def deal_cell(
+    f: GroupingInput,
+    s: Scratch,
+    people: NDArray[np.uint32],
+    cell: Cell,
+    last_resort: bool,
+    slot: NDArray[np.uint32],
+) -> tuple[int, int]:
+    """Deal a cell into groups that are as small as can be; returns its state and their number.
+
+    A small cell is not dealt into groups that are larger than need be: it is better merged with a
+    neighbour, unless that is no longer possible (``last_resort``).
+    """
+    present, touched = tally(f, s, people, cell)
+    state, groups = int64(PLAIN), int64(0)
+    if touched > 0 or f.minimum_size > 1:
+        if f.past.shape[1] > 0:
+            groups = deal_strata(f, s, people, cell, touched, slot)
+        else:
+            groups = deal_larger(
+                f, s, people, cell, Quota(present, touched, 0, 0), last_resort, slot
+            )
+        state = int64(VALID if groups > 0 else FAILED)
+    clear(s, touched)
+    return state, groups
+
+
+@allocating_helper
+def deal_larger(
+    f: GroupingInput,
+    s: Scratch,
+    people: NDArray[np.uint32],
+    cell: Cell,
+    quota: Quota,
+    last_resort: bool,
+    slot: NDArray[np.uint32],
+) -> int:
+    """Deal a cell without a past into the smallest groups that it can be dealt into, in the last
+    resort (``last_resort``) larger ones; ``quota`` says what is in it. Returns their number."""
+    length = cell.end - cell.begin
+    size = group_size(f, s, quota.touched)
+    largest = length if last_resort else min(size, length)
+    groups = int64(0)
+    while groups == 0 and size <= largest:
+        tried = Quota(quota.present, quota.touched, size, 0)
+        groups = deal(f, s, people, cell, tried, f.base, slot)
+        size = max(size + 1, size + size // 5)
+        # As many groups as before would be the same, and fail again.
+        while (
+            length // size == length // tried.size
+            and quota.present // size == quota.present // tried.size
+        ):
+            size += 1
+    return groups
+
+
+@allocating_helper
+def deal_strata(
+    f: GroupingInput,
+    s: Scratch,
+    people: NDArray[np.uint32],
+    cell: Cell,
+    touched: int,
+    slot: NDArray[np.uint32],
+) -> int:
+    """Deal a cell of people with a past: those who need large groups apart from those who do not.
+
+    Strata are made of the people's pasts and of the cell's counts, and nothing else. In each,
+    everybody bears every value of the cell in every group, so that who holds one plays no part in
+    who sits where. If chance has put too many holders into a stratum, the cell is dealt as one, in
+    groups as large as it takes. Returns the number of groups, or 0.
+    """
+    a, b = cell.begin, cell.end
+    target = sort_by_needs(f, s, people, cell, touched)
+    ends = np.empty(b - a + 1, dtype=np.int64)
+    strata = int64(0)
+    if target[b - 1 - a] <= b - a:
+        strata = part_strata(f, s, people, cell, touched, target, ends)
+    values, holders = np.empty(touched, dtype=np.uint32), np.empty(touched, dtype=np.int64)
+    for t in range(touched):
+        values[t], holders[t] = s.touched[t], s.holders[s.touched[t]]
+    clear(s, touched)
+    groups = int64(0)
+    if strata > 1:
+        groups = deal_each(f, s, people, target, ends, strata, slot)
+    if groups == 0 and strata > 0:
+        ends[0], ends[1] = b, a
+        groups = deal_each(f, s, people, target, ends, int64(1), slot)
+    for t in range(touched):
+        s.touched[t], s.holders[values[t]] = values[t], holders[t]
+    return groups
+
+
+@allocating_helper
+def deal_each(
+    f: GroupingInput,
+    s: Scratch,
+    people: NDArray[np.uint32],
+    target: NDArray[np.float64],
+    ends: NDArray[np.int64],
+    strata: int,
+    slot: NDArray[np.uint32],
+) -> int:
+    """Deal each of the ``strata``: they lie between the ``ends``, which descend. ``target`` is what
+    each of the cell's people asks, ascending. If there is one stratum, its groups may become larger
+    than need be. Returns the number of groups, or 0 if a stratum cannot be dealt."""
+    a = ends[strata]
+    groups = int64(0)
+    found = int64(1)
+    k = 0
+    while found > 0 and k < strata:
+        stratum = Cell(ends[k + 1], ends[k])
+        length = stratum.end - stratum.begin
+        highest = target[stratum.end - 1 - a]
+        need = np.full(len(f.base), highest) if strata > 1 else s.need
+        size = whole_size(f, highest * (1.0 - SLACK))
+        present, touched = tally(f, s, people, stratum)
+        found = int64(0)
+        while found == 0 and size <= length:
+            quota = Quota(present, touched, size, groups)
+            found = deal(f, s, people, stratum, quota, need, slot)
+            size = max(size + 1, size + size // 5) if strata == 1 else length + 1
+        clear(s, touched)
+        groups += found
+        k += 1
+    return groups if found > 0 else int64(0)
+
+
+@kernel_helper
+def whole_size(f: GroupingInput, target: float) -> int:
+    """The size of a group that meets a ``target``."""
+    return max(f.minimum_size, int(np.ceil(target)))
+
+
+@kernel_helper
+def part_strata(
+    f: GroupingInput,
+    s: Scratch,
+    people: NDArray[np.uint32],
+    cell: Cell,
+    touched: int,
+    target: NDArray[np.float64],
+    ends: NDArray[np.int64],
+) -> int:
+    """Part a cell whose people are in the order of the ``target`` of each; writes the ``ends`` of
+    the strata, which descend, and behind them where the last one begins. Returns their number."""
+    a, b = cell.begin, cell.end
+    _, apart = holders_in(f, people, cell)
+    strata, end = int64(0), b
+    while end > a:
+        size = whole_size(f, target[end - 1 - a] * (1.0 - SLACK))
+        similar = int64(0)
+        while end - similar > a and target[end - similar - 1 - a] * SIMILAR > size:
+            similar += 1
+        begin = end - stratum_room(s, touched, b - a, size, similar, apart)
+        if begin > a:  # what is left must be able to stand by itself
+            below = whole_size(f, target[begin - 1 - a])
+            if begin - a < stratum_room(s, touched, b - a, below, below, apart):
+                begin = a
+        ends[strata] = end
+        strata += 1
+        end = max(begin, a)
+    ends[strata] = a
+    return strata
+
+
+@kernel_helper
+def stratum_room(s: Scratch, touched: int, length: int, size: int, least: int, apart: int) -> int:
+    """How many people a stratum needs that has at least ``least`` of the cell's people, ``length``
+    in all, so that groups of ``size`` have room for its holders: for all that the cell has of a
+    value, or, if these are many, for many more than fall to it by chance. ``apart`` is the number
+    of groups that holders of sets need in any case."""
+    room = max(least, size)
+    is_enough = False
+    while not is_enough and room < length:
+        asked = float(apart)
+        for t in range(touched):
+            holders = s.holders[s.touched[t]]
+            mean = holders * room / length
+            likely = max(mean + DEVIATIONS * np.sqrt(mean), float(FEW))
+            asked = max(asked, min(float(holders), likely))
+        is_enough = room // size >= asked
+        room += 0 if is_enough else size
+    return room
+
+
+@allocating_helper
+def sort_by_needs(
+    f: GroupingInput, s: Scratch, people: NDArray[np.uint32], cell: Cell, touched: int
+) -> NDArray[np.float64]:
+    """Put the people of a cell in the order of the largest target that their past asks for any of
+    the values touched; returns these targets, ascending, and writes the largest one of each value.
+    Who holds a value is not looked at."""
+    for t in range(touched):
+        s.need[s.touched[t]] = 0.0
+    n = cell.end - cell.begin
+    target = np.empty(n)
+    code = np.empty(n, dtype=np.uint32)
+    for i in range(n):
+        first = cell.begin + i
+        if i % TOGETHER == 0:
+            find_past(f, s, people, Cell(first, min(first + TOGETHER, cell.end)))
+        target[i] = own_target(f, s, touched, i % TOGETHER)
+        code[i] = np.uint32(min(target[i] * NEED_STEPS, LARGEST_NEED))
+    ranked, spare = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
+    sort_codes(code, ranked, spare, np.empty(SORTED_AT_ONCE + 1, dtype=np.uint32))
+    ordered = np.empty(n)
+    highest = 0.0
+    for i in range(n):
+        spare[i] = people[cell.begin + ranked[i]]
+        highest = max(highest, target[ranked[i]])  # within a step, targets are in no order
+        ordered[i] = highest
+    for i in range(n):
+        people[cell.begin + i] = spare[i]
+    return ordered
