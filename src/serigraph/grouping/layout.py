@@ -88,9 +88,7 @@ class Scratch(NamedTuple):
     linked: NDArray[np.int64]  # people of the cell that were linked to the value before
     links: NDArray[np.int64]  # of one person to each value
     survival: NDArray[np.float64]  # likewise
-    spans: NDArray[
-        np.int64
-    ]  # [person, begin | end | spare, past group] of exposures
+    spans: NDArray[np.int64]  # [person, begin | end | spare, past group] of exposures
     right: NDArray[np.int32]  # [value, cut] holders on the right of it; behind them all people
     touched: NDArray[np.uint32]  # values in the cell; room for one more
     local: NDArray[np.uint32]  # place of a value among the touched ones

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import time
+from datetime import MAXYEAR, date, time
 from decimal import Decimal
 from functools import wraps
 
@@ -143,6 +143,7 @@ _TIME_IN_ZONE = (
 _DAY_IN_DOUBT = "times with a zone, whose day depends on the zone (give dates),"
 _EXACT_INTEGERS = 2**53  # beyond it not every integer is a float
 _INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
+_BEYOND_CALENDAR = "dates outside the years 1 to 9999"
 _FIRST_YEAR = 1000  # a year of two digits would otherwise be read as one of the first century
 
 # Each distinct text is looked at only once where texts are repeated: where at most three in four of
@@ -257,6 +258,12 @@ def _read_numbers(column: pl.Series, reading: Reading) -> Read:
 @_each_text_once
 def read_dates(column: pl.Series, reading: Reading) -> Read:
     """The column as dates; a time of day is left out."""
+    if isinstance(column.dtype, pl.Date | pl.Datetime):
+        beyond = _complaint(
+            column, _is_beyond_calendar(column), "dates outside the years 1 to 9999"
+        )
+        if beyond:
+            return pl.Series(column.name, [None] * len(column), dtype=pl.Date), beyond
     if column.dtype == pl.Date:
         return column, []
     if isinstance(column.dtype, pl.Datetime):
@@ -300,7 +307,19 @@ def without_time(text: pl.Series) -> pl.Series:
 def parse_dates(text: pl.Series, form: str) -> pl.Series:
     """The texts as dates, null where a text has another form."""
     dates = text.str.to_date(form, strict=False)
-    return dates.set((dates.dt.year() < _FIRST_YEAR).fill_null(False), None)
+    is_no_year = ~dates.dt.year().is_between(_FIRST_YEAR, MAXYEAR)
+    return dates.set(is_no_year.fill_null(False), None)
+
+
+def _is_beyond_calendar(column: pl.Series) -> pl.Series:
+    """Whether each date lies in a year that Python cannot write, and Polars cannot hand over."""
+    kind = column.dtype
+    days = column.to_physical()
+    if isinstance(kind, pl.Datetime):
+        days = days // (86_400 * {"ms": 10**3, "us": 10**6, "ns": 10**9}[kind.time_unit])
+    first, last = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))
+    # A day on either side is left for time zones.
+    return ~days.is_between(first + 1, last - 1)
 
 
 def whole_where_possible(numbers: pl.Series) -> pl.Series:
