@@ -147,7 +147,7 @@ def test_cells_that_repeat_are_read_as_each_of_them_is(
     assert all("row" in each or "[reading]" in each for each in repeated)
 
 
-@pytest.mark.parametrize("days", [-(2**31), -800_000, 2_932_897, 2**31 - 1])
+@pytest.mark.parametrize("days", [-100_000_000, -800_000, 2_932_897, 100_000_000])
 @pytest.mark.parametrize(
     ("kind", "per_day"),
     [
