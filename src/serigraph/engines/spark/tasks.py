@@ -48,7 +48,7 @@ from serigraph.model import CodedValues, Domain, Past, Population
 from serigraph.recoding import as_text
 from serigraph.recoding.tables import GROUP
 from serigraph.runtime.randomness import SystemRandomness
-from serigraph.tables.columns import cell_hashes, record_hashes
+from serigraph.tables.digests import cell_hashes, record_hashes
 from serigraph.tables.protection import Protection, holdings_under
 
 Write = Callable[[Path, str, dict[str, pl.DataFrame]], list[Path]]
