@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from serigraph.model import CodedValues
-from serigraph.tables.columns import cell_hashes, record_hashes, sum_of
+from serigraph.tables.digests import cell_hashes, record_hashes, sum_of
 
 IDS = pl.Series([f"P{number}" * (number % 7 + 1) for number in range(200)])
 DOMAIN = pl.Series([None, "a", "b", ""])

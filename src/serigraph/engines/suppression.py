@@ -11,16 +11,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.engines.interface import Plan
 from serigraph.errors import Infeasible
-from serigraph.grouping import Demand
 from serigraph.model import Population, ProtectedValue
 from serigraph.privacy.gaps import gap_risk, threshold_left
 from serigraph.runtime.randomness import Randomness, shuffled
+
+if TYPE_CHECKING:
+    from serigraph.grouping import Demand
 
 
 @dataclass(frozen=True)
@@ -148,6 +151,8 @@ class TellingGaps(Exception):
 
 def demand_of(protected: Sequence[ProtectedValue], plan: Plan) -> Demand:
     """What the plan asks of every group."""
+    from serigraph.grouping import Demand  # compiled code, which counts alone do not need
+
     return Demand(
         rules=tuple(plan.strategy.rule(value.threshold) for value in protected),
         minimum_size=plan.minimum_size,

@@ -17,7 +17,8 @@ from serigraph.runtime.progress import Progress, no_progress
 from serigraph.runtime.threads import parallel_map, slices
 from serigraph.short_repr import Undisclosed
 from serigraph.tables.cells import counted, rows_where
-from serigraph.tables.columns import cell_hashes, coded, digest_of, record_hashes, sum_of
+from serigraph.tables.columns import coded
+from serigraph.tables.digests import cell_hashes, digest_of, record_hashes, sum_of
 from serigraph.tables.look_alikes import category_problems, id_problems
 from serigraph.tables.people import (
     ID,

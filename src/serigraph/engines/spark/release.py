@@ -50,7 +50,7 @@ from serigraph.ledger import ReleaseRecord
 from serigraph.records import worst_of
 from serigraph.runtime.progress import Progress
 from serigraph.runtime.randomness import SystemRandomness
-from serigraph.tables.columns import digest_of
+from serigraph.tables.digests import digest_of
 from serigraph.tables.people import column_name
 from serigraph.verification.regions import overlapping
 

@@ -46,7 +46,7 @@ from serigraph.model import CodedValues, Domain, Past, Population
 from serigraph.recoding import as_text
 from serigraph.recoding.tables import GROUP
 from serigraph.runtime.randomness import SystemRandomness
-from serigraph.tables.columns import cell_hashes, record_hashes
+from serigraph.tables.digests import cell_hashes, record_hashes
 from serigraph.tables.protection import Protection, holdings_under
 from serigraph.verification import RememberedReleases
 
