@@ -1,4 +1,4 @@
-"""Two processes compile what a release needs, and a release needs just that."""
+"""What a release needs is compiled ahead, and a release needs just that."""
 
 from __future__ import annotations
 
@@ -6,160 +6,120 @@ import os
 import shutil
 import subprocess
 import sys
-import time
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from grouping.releases import generated, plan
 from serigraph.engines import compiling, make_release
-from serigraph.engines.compiling import (
-    compile_ahead,
-    compile_first,
-    compile_last,
-    load_kernels,
-)
+from serigraph.engines.compiling import load_kernels, ready_kernels, rehearse
 from serigraph.engines.interface import Form
-from serigraph.grouping import kernels as grouping
 from serigraph.model import Past
-from serigraph.recoding import kernels as recoding
+from serigraph.runtime import kernel_cache
+from serigraph.runtime.kernel_cache import CachedKernel
 from serigraph.runtime.randomness import SeededRandomness
-from serigraph.verification import RememberedReleases, exactly, regions, survival
+from serigraph.verification import RememberedReleases
 
 PACKAGE = Path(compiling.__file__).parents[1]
-KERNELS: list[Any] = [
-    grouping.find_leaves,
-    grouping.arrange,
-    grouping.check_cells,
-    grouping.find_neediest,
-    grouping.largest_targets,
-    grouping.cut_down,
-    grouping.deal_cells,
-    grouping.number_alike,
-    grouping.write_groups,
-    recoding.extend,
-    survival._multiply,
-    survival._compare,
-    exactly._find,
-    regions._first_overlap,
-]
+
+
+def compiled_for() -> dict[str, set[object]]:
+    return {name: set(each.signatures) for name, each in kernel_cache._all.items()}
 
 
 @pytest.mark.parametrize("form", ["bucketised", "generalised"])
 def test_a_release_uses_what_was_compiled_ahead(form: Form) -> None:
-    compile_first()
-    compile_last()
-    ahead = [set(kernel.signatures) for kernel in KERNELS]
+    rehearse()
+    ahead = compiled_for()
     population = generated("uniform", "frequent", 17_000, np.random.default_rng(1))
     nothing = Past.none(17_000), RememberedReleases()
     make_release(population, *nothing, plan(form, "top-down"), SeededRandomness(1))
-    assert [set(kernel.signatures) for kernel in KERNELS] == ahead
-    assert all(ahead)
+    assert compiled_for() == ahead
+    assert sum(map(bool, ahead.values())) >= 13
 
 
-def test_a_second_process_begins_where_nothing_is_compiled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    process = compile_ahead()
-    assert process is not None
-    try:
-        while process.poll() is None and not any(tmp_path.rglob("*.nbi")):
-            time.sleep(0.1)
-    finally:
-        process.kill()
-        process.wait()
-    assert any(tmp_path.rglob("*.nbi"))
-    assert not compiling._is_compiled()
-
-
-def test_what_is_not_compiled_is_not_loaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever waits for the other process must not compile the same meanwhile."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    loaded: list[str] = []
-    for name in ("compile_first", "compile_last"):
-        monkeypatch.setattr(compiling, name, partial(loaded.append, name))
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache in which nothing is, for one test; nothing is compiled in it either."""
+    monkeypatch.setattr(compiling, "kernel_folder", lambda: tmp_path)
+    monkeypatch.setattr(kernel_cache, "kernel_folder", lambda: tmp_path)
+    monkeypatch.setattr(compiling, "rehearse", lambda: None)
+    monkeypatch.setattr(compiling, "loaded_kernels", list)
     load_kernels.cache_clear()
-    load_kernels()
-    assert loaded == []
-    for part in ("first", "last"):
-        compiling._mark(part)
-    load_kernels.cache_clear()
-    load_kernels()
-    load_kernels()
-    assert loaded == ["compile_first", "compile_last"]
+    return tmp_path
 
 
-def test_the_first_release_of_an_installation_says_that_it_compiles(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)  # nothing is left to another process
-    for name in ("compile_first", "compile_last"):
-        monkeypatch.setattr(compiling, name, lambda: None)
-    (tmp_path / "of_another_installation.nbi").touch()
+def said_by(times: int) -> list[str]:
     said: list[str] = []
-    for _ in range(2):
+    for _ in range(times):
         load_kernels.cache_clear()
-        compiling.ready_kernels(lambda stage, *_: said.append(stage)).result()
-    assert said == ["compiling, once per installation"]
+        ready_kernels(lambda stage, *_: said.append(stage)).result()
+    return said
 
 
-def test_the_second_process_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    monkeypatch.setattr(compiling, "compile_ahead", lambda: other)
-    compiling.ready_kernels().result()
-    assert other.stdin is not None
-    other.stdin.close()
-    while other.returncode is None:  # set by the thread that waits
-        time.sleep(0.01)
+def test_the_first_release_of_an_installation_says_that_it_compiles(empty_cache: Path) -> None:
+    (empty_cache / "of_another_installation.nbi").touch()
+    assert said_by(2) == ["compiling, once per installation"]
 
 
-def test_what_the_processes_share_is_compiled_by_one_of_them(tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
+def test_an_interrupted_compilation_is_gone_on_with(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel is there, but there is no note that all of them are."""
+    (empty_cache / "kernel").mkdir()
+    assert said_by(2) == ["compiling, once per installation"]
+    monkeypatch.setattr(compiling, "loaded_kernels", lambda: ["kernel"])
+    compiling._marker().unlink()
+    assert said_by(2) == ["compiling, once per installation"] * 2, "the kernel is not whole"
 
-    def run(*arguments: str, package: Path = PACKAGE) -> str:
+
+@pytest.mark.parametrize("content", ["5", "null", "[1]", "{", ""])
+def test_a_damaged_note_of_what_is_compiled_is_none(empty_cache: Path, content: str) -> None:
+    compiling._marker().write_text(content)
+    assert said_by(1) == ["compiling, once per installation"]
+
+
+def test_an_error_of_the_thread_is_the_error_of_the_release(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(compiling, "rehearse", fail)
+    with pytest.raises(MemoryError):
+        ready_kernels()
+
+
+def test_another_installation_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    """So has one with an edit in any module with kernels, whether or not Numba would notice."""
+
+    def folder_of(package: Path) -> str:
+        asked = "from serigraph.runtime.kernel_cache import kernel_folder; print(kernel_folder())"
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+        environment["PYTHONPATH"] = str(package.parent)
         done = subprocess.run(
-            [sys.executable, *arguments],
-            env={**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(package.parent)},
+            [sys.executable, "-c", asked],
+            env=environment,
             capture_output=True,
             text=True,
             check=True,
         )
         return done.stdout
 
-    run("-m", "serigraph.engines.compiling")
-    found = run(
-        "-c",
-        "from serigraph.engines.compiling import compile_first\n"
-        "from serigraph.grouping.kernels import board_of, list_cuts\n"
-        "compile_first()\n"
-        "for each in (board_of.stats, list_cuts.stats):\n"
-        "    print(sum(each.cache_hits.values()), sum(each.cache_misses.values()))\n",
-    )
-    assert found.split() == ["1", "0", "1", "0"]
-
-    ask = "from serigraph.engines.compiling import _is_compiled; print(_is_compiled())"
-    assert run("-c", ask).split() == ["False"], "one process may not speak for both"
-    compiled = "from serigraph.engines.compiling import compile_ahead; compile_ahead().wait()"
-    run("-c", compiled)
-    assert run("-c", ask).split() == ["True"]
     another = tmp_path / "another" / "serigraph"
     shutil.copytree(PACKAGE, another, ignore=shutil.ignore_patterns("__pycache__"))
-    assert run("-c", ask, package=another).split() == ["False"], "Numba would compile anew"
+    found = {folder_of(PACKAGE), folder_of(another)}
+    with (another / "grouping" / "counts.py").open("a") as module:
+        module.write("# edited\n")
+    found.add(folder_of(another))
+    with (another / "errors.py").open("a") as module:
+        module.write("# no kernel\n")
+    assert folder_of(another) in found
+    assert len(found) == 3
 
 
-@pytest.mark.parametrize("content", ["5", "null", "[1]", "{", ""])
-def test_a_damaged_note_of_what_is_compiled_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str
-) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    for part in ("first", "last"):
-        compiling._marker(part).write_text(content)
-    assert not compiling._is_compiled()
+def test_kernels_are_found_by_name() -> None:
+    rehearse()
+    assert "serigraph.grouping.cutting.cut_down" in kernel_cache.loaded_kernels()
+    assert all(isinstance(each, CachedKernel) for each in kernel_cache._all.values())

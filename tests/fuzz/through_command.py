@@ -125,7 +125,7 @@ def _damaged_cache(draw: Random, folder: str) -> str:
     """A copy of the cache in which one file of each kind is noise."""
     copy = f"{folder}/cache"
     shutil.copytree(os.environ["NUMBA_CACHE_DIR"], copy)
-    for ending in ("nbi", "nbc", "digests", "compiled"):
+    for ending in ("nbi", "nbc", "json"):
         found = sorted(Path(copy).rglob(f"recoding_*/*.{ending}"))
         if found:
             draw.choice(found).write_bytes(draw.randbytes(99))

@@ -84,15 +84,18 @@ def _marker() -> Path:
 
 
 def rehearse() -> None:
-    """Make a small release in each form, and one that nobody can bear for their past. (Small, but
-    large enough for districts: everything is called with the types that it has in any release.)"""
-    people = np.arange(max(_SIDE**2, 4 * DISTRICT))
-    few = np.where((people % _FEW == 0) & (people < len(people) // 2), people % _VALUES, -1)
+    """Make small releases in each form, and one that nobody can bear for their past. (The larger
+    ones are large enough for districts: all is called with the types that it has in any release.
+    The smallest come first, since nothing of them is left to other threads, for which a program
+    that was interrupted would wait.)"""
     forms: tuple[Form, Form] = ("bucketised", "generalised")
-    for form, held in zip(forms, (people % _VALUES, few), strict=True):
-        _make(_population(held), Past.none(len(people)), _plan(form))
-    everybody = np.zeros((len(people), 1), dtype=np.int32)
-    spent = Past.of_groups(everybody, lengths=[1], value=[0], count=[1], size=[2])
+    for size in (_SIDE, max(_SIDE**2, 4 * DISTRICT)):
+        people = np.arange(size)
+        few = np.where((people % _FEW == 0) & (people < size // 2), people % _VALUES, -1)
+        for form, held in zip(forms, (people % _VALUES, few), strict=True):
+            _make(_population(held), Past.none(size), _plan(form))
+    together = np.zeros((size, 1), dtype=np.int32)
+    spent = Past.of_groups(together, lengths=[1], value=[0], count=[1], size=[2])
     with suppress(Infeasible):
         _make(_population(few), spent, _plan("bucketised"))
 
