@@ -1,6 +1,7 @@
 """Audits: how probable links have become, in series of Serigraph's own and of other tools."""
 
 from serigraph.auditing.agreement import Agreement
+from serigraph.auditing.crowds import CrowdFigures, CrowdsAfter, HolderFigures, ValueCrowds
 from serigraph.auditing.entry import audit
 from serigraph.auditing.figures import Figures
 from serigraph.auditing.from_releases import Tolerated
@@ -14,11 +15,15 @@ __all__ = [
     "SERIES_STAGES",
     "Agreement",
     "Audit",
+    "CrowdFigures",
+    "CrowdsAfter",
     "Examined",
     "Figures",
+    "HolderFigures",
     "OtherAssumption",
     "ReleaseFigures",
     "Tolerated",
+    "ValueCrowds",
     "WorstCase",
     "audit",
     "audit_releases",

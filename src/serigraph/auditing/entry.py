@@ -39,6 +39,7 @@ def audit(
     if series is not None and not releases:
         return audit_series(
             series,
+            raw=raw,
             known_members=known_members,
             engine=engine,
             master=master,

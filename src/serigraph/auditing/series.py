@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from serigraph.auditing.agreement import compare_files
+from serigraph.auditing.alikeness import crowds_of_series
 from serigraph.auditing.from_ledger import evidence_of
 from serigraph.auditing.result import Examined, examine
 from serigraph.engines import Engine
-from serigraph.errors import SeriesError
+from serigraph.errors import InputRefused, SeriesError
 from serigraph.ledger import Series, notes_on_unknown
 from serigraph.privacy.thresholds import parse_threshold
 
@@ -20,6 +22,7 @@ SERIES_STAGES = ("checking digests", "comparing files", "reading the ledger", "c
 def audit_series(
     series: str | os.PathLike[str] | Series,
     *,
+    raw: Sequence[Any] = (),
     known_members: int = 1,
     worst: int = 10,
     engine: Engine = "local",
@@ -30,7 +33,8 @@ def audit_series(
     """Recompute every probability of a series from its ledger, and compare its files with it.
 
     ``LedgerDamaged`` if a part or a public file was changed or is missing; whatever else differs
-    between files and ledger is in the audit's ``agreement``. With ``engine="spark"`` the work is
+    between files and ledger is in the audit's ``agreement``. ``raw`` are the tables that the
+    releases were made from, which say who hides in which crowd. With ``engine="spark"`` the work is
     done in the active Spark session, or in one at ``master`` with ``spark_settings``.
     """
     opened = series if isinstance(series, Series) else Series.open(Path(series))
@@ -43,6 +47,11 @@ def audit_series(
             remedy="publish a release first",
         )
     if engine == "spark":
+        if raw:
+            raise InputRefused(
+                "who hides in which crowd is found out on one machine",
+                remedy="leave the raw tables out, or the engine",
+            )
         from serigraph.auditing.on_spark import audit_series_on_spark
         from serigraph.engines.spark.session import spark_session
 
@@ -62,11 +71,13 @@ def audit_series(
     progress("reading the ledger")
     evidence = evidence_of(opened, releases)
     progress("computing")
+    crowds, notes = crowds_of_series(opened, releases, evidence, raw, known_members)
     return examine(
         evidence,
         parse_threshold(releases[-1].threshold),
         known_members=known_members,
         worst=worst,
         agreement=agreement,
-        notes=notes_on_unknown(opened.unknown_files()),
+        notes=(*notes_on_unknown(opened.unknown_files()), *notes),
+        crowds=crowds,
     )
