@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-
-from audit.oracle import Membership
+from typing import Protocol
 
 Held = dict[str, set[str]]  # the values and classes that each person of a table holds
+
+
+class Membership(Protocol):
+    """One release, as anybody can read it from an export."""
+
+    @property
+    def present(self) -> Mapping[str, bool]: ...
+    @property
+    def group(self) -> Mapping[str, int]: ...
+    @property
+    def size(self) -> Mapping[int, int]: ...
+    @property
+    def present_size(self) -> Mapping[int, int]: ...
+    @property
+    def held(self) -> Mapping[int, Mapping[str, int]]: ...
 
 
 @dataclass(frozen=True)

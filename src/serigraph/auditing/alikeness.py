@@ -35,13 +35,13 @@ def crowds_of_series(
 ) -> Found:
     """The crowds of a series of ours; the ``raw`` table of each release says who holds."""
     seen = sightings_in_ledger(series, releases, evidence)
-    holdings: list[PublishedHolders] | None = None
+    holders: list[PublishedHolders] | None = None
     notes: tuple[str, ...] = ()
     if raw:
         policy = read_policy(series.path / "policy.toml")
         choice = ProtectedChoice.from_json(releases[-1].protected_json)
-        holdings, notes = holders_in_series(raw, policy, choice, evidence, seen)
-    return _crowds(evidence, seen, holdings, known_members), notes
+        holders, notes = holders_in_series(raw, policy, choice, evidence, seen)
+    return _crowds(evidence, seen, holders, known_members), notes
 
 
 def crowds_of_releases(
@@ -55,14 +55,14 @@ def crowds_of_releases(
 ) -> tuple[CrowdsAfter, ...]:
     """The crowds of releases that any tool made; who holds is known if all tables have values."""
     seen = sightings_in_releases(releases, matched, evidence, has_raw=bool(raw))
-    holdings = holders_in_releases(raw, policy, choice, evidence, seen)
-    return _crowds(evidence, seen, holdings, known_members)
+    holders = holders_in_releases(raw, policy, choice, evidence, seen)
+    return _crowds(evidence, seen, holders, known_members)
 
 
 def _crowds(
     evidence: Evidence,
     seen: Sequence[Sightings],
-    holdings: Sequence[PublishedHolders] | None,
+    holders: Sequence[PublishedHolders] | None,
     known_members: int,
 ) -> tuple[CrowdsAfter, ...]:
     return crowds_after_releases(
@@ -70,6 +70,6 @@ def _crowds(
         evidence.labels,
         list(zip(evidence.values, evidence.thresholds, strict=True)),
         seen,
-        holdings,
+        holders,
         known_members,
     )

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.auditing.sightings import Sightings
+from serigraph.model import order_by
 
 SHARES = 20  # equal parts of 0 to 1
 _AWAY, _CLEAR, _GROUPS = 0, 1, 2  # what a release tells of a person; groups are numbered from 2 on
@@ -83,15 +84,15 @@ def crowds_after_releases(
     labels: Sequence[str],
     values: Sequence[tuple[str, Fraction]],
     releases: Sequence[Sightings],
-    holdings: Sequence[PublishedHolders] | None,
+    holders: Sequence[PublishedHolders] | None,
     known_members: int,
 ) -> tuple[CrowdsAfter, ...]:
     """The crowds after each release. ``values`` are the names with their thresholds."""
     seen = [_Seen.of(each, people) for each in releases]
     found: list[list[ValueCrowds]] = [[] for _ in releases]
     for index, (name, threshold) in enumerate(values):
-        for j, crowds in enumerate(_crowds_of_value(seen, holdings, index, people)):
-            figures = crowds.figures(threshold, known_members, holdings is not None)
+        for j, crowds in enumerate(_crowds_of_value(seen, holders, index, people)):
+            figures = crowds.figures(threshold, known_members, holders is not None)
             found[j].append(ValueCrowds(name, threshold, figures))
     return tuple(
         CrowdsAfter(label, _together([each.figures for each in of]), tuple(of))
@@ -103,8 +104,8 @@ def crowds_after_releases(
 class _Seen:
     """A release with everybody in a place of its own."""
 
-    group: NDArray[np.int64]  # of each person; one more than the last for those in none
-    told: NDArray[np.int64]  # what it tells of each person if the group does not show the value
+    group: NDArray[np.int32]  # of each person; one more than the last for those in none
+    told: NDArray[np.int32]  # what it tells of each person if the group does not show the value
     members: NDArray[np.int64]  # of each group
     ordered: NDArray[np.int64]  # people by group
     start: NDArray[np.int64]  # where those of each group begin
@@ -113,13 +114,13 @@ class _Seen:
     @staticmethod
     def of(shown: Sightings, people: int) -> _Seen:
         groups = len(shown.members)
-        quiet = np.arange(groups + 1) + _GROUPS
+        quiet = np.arange(_GROUPS, groups + 1 + _GROUPS, dtype=np.int32)
         quiet[:groups][shown.records == shown.members] = _CLEAR
         quiet[:groups][shown.records == 0] = _AWAY
         quiet[groups] = _AWAY
-        group = np.full(people, groups, dtype=np.int64)
+        group = np.full(people, groups, dtype=np.int32)
         group[shown.person] = shown.group
-        order = np.argsort(shown.group, kind="stable")
+        order = order_by(shown.group)
         return _Seen(
             group=group,
             told=quiet[group],
@@ -179,58 +180,87 @@ class _Crowds:
 
 
 def _crowds_of_value(
-    releases: Sequence[_Seen], holdings: Sequence[PublishedHolders] | None, value: int, people: int
+    releases: Sequence[_Seen], holders: Sequence[PublishedHolders] | None, value: int, people: int
 ) -> Iterator[_Crowds]:
     """The crowds of the people ever linked to a value, after each release."""
-    someone = np.unique(np.concatenate([each.linked(value) for each in releases]))
-    crowd = np.zeros(len(someone), dtype=np.int64)
-    is_linked = np.zeros(len(someone), dtype=np.bool_)
-    least, most = np.full(len(someone), -people), np.zeros(len(someone), dtype=np.int64)
-    ever = np.zeros(people, dtype=np.bool_)
+    everybody = _EverLinked.to(value, releases, people)
     for j, release in enumerate(releases):
-        group, told = release.group[someone], release.told[someone]
+        if holders is not None:
+            first, last = np.searchsorted(holders[j].value, [value, value + 1])
+            everybody.publish(holders[j].person[first:last])
+        everybody.see(release, value)
+        yield everybody.crowds()
+
+
+class _EverLinked:
+    """The people ever linked to one value, split into crowds release by release.
+
+    Changes with every release that it sees. Who is alone stays alone, so that crowds of several
+    people are all that has to be split.
+    """
+
+    def __init__(self, person: NDArray[np.int64], people: int) -> None:
+        number = len(person)
+        self._person = person
+        self._is_linked = np.zeros(number, dtype=np.bool_)  # so far
+        self._is_holder = np.zeros(people, dtype=np.bool_)  # so far, of everybody
+        self._least = np.full(number, -people)  # the largest n_s - n of the groups so far
+        self._most = np.zeros(number, dtype=np.int64)  # their n_s, added up
+        self._shared = np.arange(number)  # places of those who are not alone
+        self._crowd = np.zeros(number, dtype=np.int64)  # of each of these
+
+    @staticmethod
+    def to(value: int, releases: Sequence[_Seen], people: int) -> _EverLinked:
+        is_linked = np.zeros(people, dtype=np.bool_)
+        for each in releases:
+            is_linked[each.linked(value)] = True
+        return _EverLinked(np.flatnonzero(is_linked), people)
+
+    def publish(self, holders: NDArray[np.int64]) -> None:
+        self._is_holder[holders] = True
+
+    def see(self, release: _Seen, value: int) -> None:
+        """Split the crowds by what a release tells."""
         entries = release.entries(value)
         counts = np.zeros(len(release.members) + 1, dtype=np.int64)
         counts[release.shown.shown_group[entries]] = release.shown.shown_count[entries]
+        group = release.group[self._person]
         count = counts[group]
-        shows = count > 0
-        told[shows] = group[shows] + _GROUPS
-        is_linked |= shows
-        most += count
+        shown = np.flatnonzero(count)
+        self._is_linked[shown] = True
+        self._most += count
         if release.shown.are_exact:
-            others = count[shows] - release.members[group[shows]]
-            least[shows] = np.maximum(least[shows], others)
-        # Dense numbers again, so that crowd and group always fit one word.
-        keys = crowd * (len(release.members) + _GROUPS + 1) + told
-        crowd = np.unique(keys, return_inverse=True)[1].reshape(-1)
-        if holdings is not None:
-            held = holdings[j]
-            first, last = np.searchsorted(held.value, [value, value + 1])
-            ever[held.person[first:last]] = True
-        yield _counted(crowd, is_linked, ever[someone], least, most)
+            others = count[shown] - release.members[group[shown]]
+            self._least[shown] = np.maximum(self._least[shown], others)
+        told = release.told[self._person[self._shared]]
+        told = np.where(count[self._shared] > 0, group[self._shared] + _GROUPS, told)
+        # Numbered anew after each release, so that crowd and group always fit one word.
+        keys = self._crowd * (len(release.members) + _GROUPS + 1) + told
+        crowd = np.unique(keys, return_inverse=True)[1]
+        is_shared = np.bincount(crowd)[crowd] > 1
+        self._shared, self._crowd = self._shared[is_shared], crowd[is_shared]
 
-
-def _counted(
-    crowd: NDArray[np.int64],
-    is_linked: NDArray[np.bool_],
-    ever: NDArray[np.bool_],
-    least: NDArray[np.int64],
-    most: NDArray[np.int64],
-) -> _Crowds:
-    """The crowds that were linked so far; what holds for one member holds for all."""
-    number = int(crowd.max(initial=-1)) + 1
-    size = np.bincount(crowd[is_linked], minlength=number)
-    holders = np.bincount(crowd[is_linked & ever], minlength=number)
-    bounds = np.zeros((2, number), dtype=np.int64)
-    bounds[0, crowd], bounds[1, crowd] = least, most
-    kept = size > 0
-    size = size[kept]
-    return _Crowds(
-        size=size,
-        holders=holders[kept],
-        least=np.maximum(size + bounds[0, kept], 0),
-        most=np.minimum(size, bounds[1, kept]),
-    )
+    def crowds(self) -> _Crowds:
+        """The crowds that were linked so far; what holds for one member holds for all."""
+        linked = self._is_linked[self._shared]
+        shared, crowd = self._shared[linked], self._crowd[linked]
+        is_alone = self._is_linked.copy()
+        is_alone[self._shared] = False
+        alone = np.flatnonzero(is_alone)
+        number = int(crowd.max(initial=-1)) + 1
+        size = np.bincount(crowd, minlength=number)
+        holders = np.bincount(crowd[self._is_holder[self._person[shared]]], minlength=number)
+        member = np.zeros(number, dtype=np.int64)
+        member[crowd] = shared  # any of them
+        kept = size > 0
+        size = np.concatenate([size[kept], np.ones(len(alone), dtype=np.int64)])
+        member = np.concatenate([member[kept], alone])
+        return _Crowds(
+            size=size,
+            holders=np.concatenate([holders[kept], self._is_holder[self._person[alone]]]),
+            least=np.maximum(size + self._least[member], 0),
+            most=np.minimum(size, self._most[member]),
+        )
 
 
 def _exceeds(

@@ -6,7 +6,8 @@ A ledger does not keep it, and releases hide it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,7 @@ from serigraph.auditing.evidence import Evidence
 from serigraph.auditing.sightings import Sightings
 from serigraph.errors import InputRefused, TableError
 from serigraph.policy import Policy
+from serigraph.short_repr import Undisclosed
 from serigraph.tables import ProtectedChoice, read_table
 from serigraph.tables.identifiers import read_ids
 from serigraph.tables.people import missing_columns
@@ -42,12 +44,14 @@ def holders_in_series(
             f"there are {counted(len(raw), 'raw table')} for {counted(len(sightings), 'release')}",
             remedy="give one raw table for each release, in the same order",
         )
+    tables = [read_table(source, policy.reading) for source in raw]
     found, notes = [], []
-    for source, label, seen in zip(raw, evidence.labels, sightings, strict=True):
-        pairs, ids = _read(read_table(source, policy.reading), policy, choice, evidence, label)
-        held = _published(pairs, evidence, seen)
+    for rows, label, seen in zip(
+        _read(tables, policy, choice, evidence), evidence.labels, sightings, strict=True
+    ):
+        held = _published(rows, evidence, seen)
         has_row = np.zeros(len(evidence.ids) + 1, dtype=np.bool_)
-        has_row[_places(ids, evidence.ids)] = True
+        has_row[rows.person] = True
         lacking = int(np.count_nonzero(seen.present & ~has_row[seen.person]))
         fewer, more = _difference(held, seen, evidence)
         if lacking or fewer:
@@ -79,34 +83,60 @@ def holders_in_releases(
     """The holders of each release of any tool; None where a table does not have the values."""
     if not raw or any(policy.sensitive.column not in table.columns for table in raw):
         return None
-    return [
-        _published(_read(table, policy, choice, evidence, label)[0], evidence, seen)
-        for table, label, seen in zip(raw, evidence.labels, sightings, strict=True)
-    ]
+    rows = _read(raw, policy, choice, evidence)
+    return [_published(each, evidence, seen) for each, seen in zip(rows, sightings, strict=True)]
+
+
+@dataclass(frozen=True, repr=False)
+class _Rows(Undisclosed):
+    """The rows of a table: whose they are, and which protected values they hold.
+
+    People are places in the evidence; one behind the last stands for those who are not in it.
+    """
+
+    person: NDArray[np.int64]
+    held_row: NDArray[np.int64]
+    held: pl.Series  # names of values and classes
 
 
 def _read(
-    table: pl.DataFrame, policy: Policy, choice: ProtectedChoice, evidence: Evidence, label: str
-) -> tuple[pl.DataFrame, pl.Series]:
-    """Pairs of an ``id`` and the ``value`` or class that it holds, and the ids of all rows."""
+    tables: Sequence[pl.DataFrame], policy: Policy, choice: ProtectedChoice, evidence: Evidence
+) -> list[_Rows]:
+    """The rows of all tables; people are looked up together, which saves an index a table."""
+    ids = [
+        _ids(table, policy, evidence, label)
+        for table, label in zip(tables, evidence.labels, strict=True)
+    ]
+    known = pl.DataFrame({"id": evidence.ids}).with_row_index("place")
+    asked = pl.DataFrame({"id": pl.concat(ids)})
+    found = asked.join(known, on="id", how="left", maintain_order="left")["place"]
+    place = found.fill_null(len(evidence.ids)).cast(pl.Int64).to_numpy()
+    ends = np.cumsum([len(each) for each in ids])
+    read = []
+    for table, label, person in zip(
+        tables, evidence.labels, np.split(place, ends[:-1]), strict=True
+    ):
+        values, problems = read_values(table[policy.sensitive.column], policy)
+        if problems:
+            raise _refusal(label, problems)
+        kind = cast(pl.Enum, values["value"].dtype)
+        counted_as = protection_of(policy, choice, kind.categories).counted_as
+        held = values.join(counted_as.with_columns(pl.col("value").cast(kind)), on="value")
+        read.append(_Rows(person, held["row"].cast(pl.Int64).to_numpy(), held["name"]))
+    return read
+
+
+def _ids(table: pl.DataFrame, policy: Policy, evidence: Evidence, label: str) -> pl.Series:
+    """The ids of a table, in the type that the evidence has."""
     problems = missing_columns(table, [policy.person.id, policy.sensitive.column], "it")
     if problems:
         raise _refusal(label, problems)
     kind = "text" if evidence.ids.dtype == pl.String else "integer"
     typed = policy.model_copy(update={"person": policy.person.model_copy(update={"type": kind})})
     ids, problems = read_ids({"it": table[policy.person.id]}, typed)
-    values, wrong = read_values(table[policy.sensitive.column], policy)
-    if problems or wrong:
-        raise _refusal(label, [*problems, *wrong])
-    texts = values["value"].cast(pl.String)
-    counted_as = protection_of(policy, choice, texts.unique().sort()).counted_as
-    pairs = (
-        pl.DataFrame({"id": ids["it"].gather(values["row"]), "value": texts})
-        .join(counted_as, on="value")
-        .select("id", pl.col("name").alias("value"))
-        .unique()
-    )
-    return pairs, ids["it"]
+    if problems:
+        raise _refusal(label, problems)
+    return ids["it"]
 
 
 def _refusal(label: str, problems: list[str]) -> TableError:
@@ -118,17 +148,22 @@ def _refusal(label: str, problems: list[str]) -> TableError:
     )
 
 
-def _published(pairs: pl.DataFrame, evidence: Evidence, seen: Sightings) -> PublishedHolders:
+def _published(rows: _Rows, evidence: Evidence, seen: Sightings) -> PublishedHolders:
     """Those pairs whose person has a record, in a group that shows the value."""
     index = pl.DataFrame(
         {"value": pl.Series(evidence.values, dtype=pl.String), "index": range(len(evidence.values))}
     )
-    known = pairs.join(index, on="value").sort("index")
-    person, value = _places(known["id"], evidence.ids), known["index"].to_numpy()
-    group = np.full(len(evidence.ids) + 1, -1, dtype=np.int64)  # the last for unknown people
+    pairs = (
+        pl.DataFrame({"person": rows.person[rows.held_row], "value": rows.held})
+        .join(index, on="value")
+        .select("index", "person")
+        .unique()
+        .sort("index")
+    )
+    person, value = pairs["person"].to_numpy(), pairs["index"].to_numpy()
+    group = np.full(len(evidence.ids) + 1, -1, dtype=np.int64)
     group[seen.person[seen.present]] = seen.group[seen.present]
-    shown, asked = _keys(seen.shown_group, seen.shown_value), _keys(group[person], value)
-    is_shown = np.isin(asked, shown)
+    is_shown = np.isin(_keys(group[person], value), _keys(seen.shown_group, seen.shown_value))
     return PublishedHolders(person[is_shown], value[is_shown])
 
 
@@ -147,11 +182,3 @@ def _difference(held: PublishedHolders, seen: Sightings, evidence: Evidence) -> 
 def _keys(group: NDArray[np.int64], value: NDArray[np.int64]) -> NDArray[np.int64]:
     """A group and a value in one number."""
     return group << 32 | value
-
-
-def _places(ids: pl.Series, among: pl.Series) -> NDArray[np.int64]:
-    """Where each id is in the evidence; one behind the last for those who are not in it."""
-    numbered = pl.DataFrame({"id": among}).with_row_index("place")
-    asked = pl.DataFrame({"id": ids})
-    found = asked.join(numbered, on="id", how="left", maintain_order="left")["place"]
-    return found.fill_null(len(among)).cast(pl.Int64).to_numpy()
