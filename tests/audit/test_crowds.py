@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import pytest
 import serigraph
 from audit import crowd_oracle, oracle
 from audit.series_examples import policy, registry
+from cli.running import run
+from report.reading_pages import read_page
 from serigraph.auditing import (
     CrowdFigures,
     CrowdsAfter,
@@ -161,6 +164,53 @@ def test_a_chronic_value_is_found_out_by_comparing_releases(tmp_path: Path) -> N
     assert held[-1] is not None
     assert held[0].above == held[0].certain == 0
     assert held[-1].certain > 0.9 * held[-1].holders
+
+
+def test_the_curve_is_told_and_drawn(tmp_path: Path) -> None:
+    raw = chronic_tables(3)
+    series = series_of(tmp_path / "clinic", "bucketised", "presence known", raw, None)
+    files = []
+    for number, table in enumerate(raw):
+        files.append(tmp_path / f"{number}.csv")
+        table.write_csv(files[-1])
+    given = [word for path in files for word in ("--raw", str(path))]
+    found = audit_series(series, raw=raw).audit.crowds
+    done = run("audit", series.path, *given)
+    assert done.code == 0, done.err
+    _, _, told = done.out.partition("If values persist")
+    for each in found:
+        held = each.over_all.held
+        assert held is not None
+        above, certain = (f"{part / held.holders:.1%}" for part in (held.above, held.certain))
+        (line,) = re.findall(rf"^  {each.label} +([\d,]+ .*)$", told, re.M)
+        assert line.split()[:5] == [
+            f"{each.over_all.crowds:,}",
+            f"{held.holders:,}",
+            f"{float(held.largest):.4f}",
+            above,
+            certain,
+        ]
+    assert "--raw" in run("audit", series.path).out
+    run("report", series.path, "--out", tmp_path / "report", *given)
+    page = read_page((tmp_path / "report" / "report.html").read_text(encoding="utf-8"))
+    last = found[-1].over_all.held
+    assert last is not None
+    tooltips = page.charts["Holders in crowds above the threshold"].tooltips
+    assert tooltips[2] == f"above the threshold: {100 * last.above / last.holders:.3g}"
+    assert tooltips[5] == f"certain: {100 * last.certain / last.holders:.3g}"
+    assert any(
+        row[:3] == ["r3", f"{found[-1].over_all.crowds:,}", f"{last.holders:,}"]
+        for row in page.rows
+    )
+    assert "do not publish them" in " ".join(page.sentences)
+
+
+def test_tables_are_not_taken_on_spark(tmp_path: Path) -> None:
+    series = series_of(
+        tmp_path / "clinic", "bucketised", "presence known", raw := chronic_tables(1), None
+    )
+    with pytest.raises(InputRefused, match="on one machine"):
+        audit_series(series, raw=raw, engine="spark")
 
 
 def test_nobody_is_above_in_a_series_of_standing_cohorts(tmp_path: Path) -> None:

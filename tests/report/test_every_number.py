@@ -814,7 +814,7 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
     crowds = [crowds_of(series, number) for number in (1, 2, 3)]
     check_chart(
         page.charts.pop("People alone in their crowd"),
-        [tooltip("of all pairs so far", alone / pairs_) for _, pairs_, alone, *_ in crowds],
+        [tooltip("of all pairs so far", 100 * each[2] / each[1]) for each in crowds],
         set(),
         "Lines: of all pairs so far",
     )

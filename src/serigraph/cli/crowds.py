@@ -15,7 +15,9 @@ def tell_crowds(crowds: Sequence[CrowdsAfter], known_members: int) -> None:
     """Say how holders are found out if values persist, release by release."""
     if not crowds:
         return
-    say("If values persist, a holder hides only among people whom every release treated alike, its")
+    say(
+        "If values persist, a holder hides only in a crowd: people whom all releases treated alike."
+    )
     if crowds[-1].over_all.held is None:
         _tell_sizes(crowds)
     else:
@@ -23,7 +25,7 @@ def tell_crowds(crowds: Sequence[CrowdsAfter], known_members: int) -> None:
 
 
 def _tell_sizes(crowds: Sequence[CrowdsAfter]) -> None:
-    say("crowd. Counts alone say which crowds may have more holders than the threshold allows:")
+    say("People in crowds that have more holders than the threshold allows, as far as counts tell:")
     say(f"  {'release':<24} {'crowds':>10} {'pairs':>12} {'alone':>10} {'above':>24}")
     for each in crowds:
         all_of = each.over_all
@@ -36,7 +38,7 @@ def _tell_sizes(crowds: Sequence[CrowdsAfter]) -> None:
 
 
 def _tell_holders(crowds: Sequence[CrowdsAfter], known_members: int) -> None:
-    say("crowd. Holders so far, by the share of published holders in their crowds:")
+    say("Holders so far in crowds with a share of holders above the threshold, or with no others:")
     known = f"{known_members} known" if known_members else ""
     say(
         f"  {'release':<24} {'crowds':>10} {'holders':>9} {'largest':>9} "

@@ -10,7 +10,7 @@ from serigraph.reporting.page import Section, Table
 from serigraph.reporting.wording import exact, percent
 
 IF_VALUES_PERSIST = (
-    "If values persist, a holder hides only among people whom every release treated alike: a crowd."
+    "If values persist, holders hide only in a crowd: people whom all releases treated alike."
 )
 HELD = (
     "The share of published holders in a crowd is what somebody believes of each member who knows "
@@ -55,7 +55,7 @@ def share(part: int, whole: int) -> float:
 def _holders_chart(held: Sequence[HolderFigures]) -> str:
     def points(parts: Sequence[int]) -> list[tuple[float, float]]:
         return [
-            (float(number), share(part, each.holders))
+            (float(number), 100 * share(part, each.holders))
             for number, (part, each) in enumerate(zip(parts, held, strict=True), 1)
         ]
 
@@ -66,20 +66,20 @@ def _holders_chart(held: Sequence[HolderFigures]) -> str:
             Line("certain", points([each.certain for each in held])),
         ],
         x="release",
-        y="share of the holders so far",
+        y="% of the holders so far",
     )
 
 
 def _alone_chart(crowds: Sequence[CrowdsAfter]) -> str:
     points = [
-        (float(number), share(each.over_all.alone, each.over_all.people))
+        (float(number), 100 * share(each.over_all.alone, each.over_all.people))
         for number, each in enumerate(crowds, 1)
     ]
     return line_chart(
         "People alone in their crowd",
         [Line("of all pairs so far", points)],
         x="release",
-        y="share of the pairs",
+        y="% of the pairs",
     )
 
 
