@@ -9,7 +9,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from serigraph.charts.drawing import text
+from serigraph.charts import text
 
 PICTURE = Path(__file__).with_name("rooms.svg")
 CONTRACT = Path(__file__).parents[2] / "pyproject.toml"

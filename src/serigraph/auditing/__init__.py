@@ -7,6 +7,7 @@ from serigraph.runtime.on_demand import on_demand
 if TYPE_CHECKING:
     from serigraph.auditing.agreement import Agreement
     from serigraph.auditing.auditor import Auditor
+    from serigraph.auditing.crowds import CrowdFigures, CrowdsAfter, HolderFigures, ValueCrowds
     from serigraph.auditing.entry import audit
     from serigraph.auditing.figures import Figures
     from serigraph.auditing.from_releases import Tolerated
@@ -23,11 +24,15 @@ __getattr__, __dir__ = on_demand(
         "Agreement": "serigraph.auditing.agreement",
         "Audit": "serigraph.auditing.result",
         "Auditor": "serigraph.auditing.auditor",
+        "CrowdFigures": "serigraph.auditing.crowds",
+        "CrowdsAfter": "serigraph.auditing.crowds",
         "Examined": "serigraph.auditing.result",
         "Figures": "serigraph.auditing.figures",
+        "HolderFigures": "serigraph.auditing.crowds",
         "OtherAssumption": "serigraph.auditing.tally",
         "ReleaseFigures": "serigraph.auditing.result",
         "Tolerated": "serigraph.auditing.from_releases",
+        "ValueCrowds": "serigraph.auditing.crowds",
         "WorstCase": "serigraph.auditing.result",
         "audit": "serigraph.auditing.entry",
         "audit_releases": "serigraph.auditing.releases",
@@ -41,11 +46,15 @@ __all__ = [
     "Agreement",
     "Audit",
     "Auditor",
+    "CrowdFigures",
+    "CrowdsAfter",
     "Examined",
     "Figures",
+    "HolderFigures",
     "OtherAssumption",
     "ReleaseFigures",
     "Tolerated",
+    "ValueCrowds",
     "WorstCase",
     "audit",
     "audit_releases",

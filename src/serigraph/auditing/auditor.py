@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from serigraph.errors import InputRefused
 
 if TYPE_CHECKING:
     from serigraph.auditing.agreement import Agreement
+    from serigraph.auditing.alikeness import FoundCrowds
     from serigraph.auditing.tally import Tally
     from serigraph.ledger import ReleaseRecord, Series
 
@@ -27,12 +28,14 @@ class Auditor(Protocol):
     def tally(
         self,
         releases: tuple[ReleaseRecord, ...],
+        raw: Sequence[Any],
         *,
         known_members: int,
         worst: int,
         progress: Callable[[str], None],
-    ) -> Tally:
-        """Every figure of everybody, recomputed from the ledger."""
+    ) -> tuple[Tally, FoundCrowds]:
+        """Every figure of everybody, recomputed from the ledger, and the crowds that holders hide
+        in; the ``raw`` table of each release says who holds."""
 
 
 class Auditing(Protocol):

@@ -36,7 +36,7 @@ def audit(
             remedy="leave the engine out",
         )
     if series is not None and not releases:
-        return audit_series(series, known_members=known_members, engine=engine).audit
+        return audit_series(series, raw=raw, known_members=known_members, engine=engine).audit
     if series is None and releases and policy is not None:
         return audit_releases(
             releases,

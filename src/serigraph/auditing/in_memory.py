@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from serigraph.auditing.agreement import Agreement, compare_files
+from serigraph.auditing.alikeness import FoundCrowds, crowds_of_series
 from serigraph.auditing.from_ledger import evidence_of
 from serigraph.auditing.tally import Tally, tally
 from serigraph.ledger import ReleaseRecord, Series
@@ -26,12 +28,14 @@ class AuditorInMemory:
     def tally(
         self,
         releases: tuple[ReleaseRecord, ...],
+        raw: Sequence[Any],
         *,
         known_members: int,
         worst: int,
         progress: Callable[[str], None],
-    ) -> Tally:
+    ) -> tuple[Tally, FoundCrowds]:
         progress("reading the ledger")
         evidence = evidence_of(self.series, releases)
         progress("computing")
-        return tally(evidence, known_members=known_members, worst=worst)
+        found = tally(evidence, known_members=known_members, worst=worst)
+        return found, crowds_of_series(self.series, releases, evidence, raw, known_members)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from serigraph.auditing.auditor import Auditing, ThisMachine, refuse_name
 from serigraph.auditing.result import Examined, told
@@ -18,6 +19,7 @@ SERIES_STAGES = ("checking digests", "comparing files", "reading the ledger", "c
 def audit_series(
     series: str | os.PathLike[str] | Series,
     *,
+    raw: Sequence[Any] = (),
     known_members: int = 1,
     worst: int = 10,
     engine: Auditing = ThisMachine(),  # noqa: B008 - a frozen record without fields
@@ -26,7 +28,8 @@ def audit_series(
     """Recompute every probability of a series from its ledger, and compare its files with it.
 
     ``LedgerDamaged`` if a part or a public file was changed or is missing; whatever else differs
-    between files and ledger is in the audit's ``agreement``. ``engine`` says where it is done.
+    between files and ledger is in the audit's ``agreement``. ``raw`` are the tables that the
+    releases were made from, which say who hides in which crowd. ``engine`` says where it is done.
     """
     refuse_name(engine)
     opened = series if isinstance(series, Series) else Series.open(Path(series))
@@ -43,7 +46,9 @@ def audit_series(
         auditor.check()
         progress("comparing files")
         agreement = auditor.compare(releases)
-        found = auditor.tally(releases, known_members=known_members, worst=worst, progress=progress)
+        found, (crowds, notes) = auditor.tally(
+            releases, raw, known_members=known_members, worst=worst, progress=progress
+        )
     return told(
         found,
         people=sum(release.newcomers for release in releases),
@@ -51,5 +56,6 @@ def audit_series(
         labels=[release.label for release in releases],
         members=[release.members for release in releases],
         agreement=agreement,
-        notes=notes_on_unknown(opened.unknown_files()),
+        notes=(*notes_on_unknown(opened.unknown_files()), *notes),
+        crowds=crowds,
     )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from serigraph.auditing.agreement import Agreement
+from serigraph.auditing.alikeness import FoundCrowds
 from serigraph.auditing.tally import Tally
 from serigraph.engines.spark.agreement import compare_on_spark
 from serigraph.engines.spark.digests import comparing_on
 from serigraph.engines.spark.failures import cluster_errors
 from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.engines.spark.tallies import tally_on_spark
-from serigraph.errors import LedgerDamaged
+from serigraph.errors import InputRefused, LedgerDamaged
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.layout import Layout
 
@@ -40,11 +41,17 @@ class AuditorOnSpark:
     def tally(
         self,
         releases: tuple[ReleaseRecord, ...],
+        raw: Sequence[Any],
         *,
         known_members: int,
         worst: int,
         progress: Callable[[str], None],
-    ) -> Tally:
+    ) -> tuple[Tally, FoundCrowds]:
+        if raw:
+            raise InputRefused(
+                "who hides in which crowd is found out on one machine",
+                remedy="leave the raw tables out, or the engine",
+            )
         progress("computing")
         frames = LedgerFrames(self.session, Layout(self.series.path), releases)
         with cluster_errors(_DOING, unreadable=LedgerDamaged):
@@ -54,4 +61,4 @@ class AuditorOnSpark:
             rows = people.filter(people.person.isin(numbers)).collect()
         ids = {row.person: row.id for row in rows}
         named = (replace(each, person=ids[each.person]) for each in found.worst)
-        return replace(found, worst=tuple(named))
+        return replace(found, worst=tuple(named)), ((), ())
