@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+READY_DEV := $(VENV)/ready-dev
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-spark faults fuzz check bench bench-compare bench-grouping bench-growth bench-spark peers reproduce lock clean
+.PHONY: help demo test test-spark faults fuzz check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-spark peers reproduce lock clean
 
 help:
 	@echo "make demo            a clinic of 40,000 people publishes ten releases"
@@ -12,7 +14,11 @@ help:
 	@echo "make test-spark      all tests of Spark, some of which take minutes"
 	@echo "make faults          power cuts, I/O errors, full disks and no memory at every file operation"
 	@echo "make fuzz            odd inputs by the thousand; how many ended with a traceback, or never"
-	@echo "make check           the gate: ruff, mypy, import contract"
+	@echo "make check           the gate: ruff, mypy, import contract, doctests, docs"
+	@echo "make coverage        the lines of the package that the small tests reach, with a floor"
+	@echo "make docs            the documentation as a site, in site/, links checked"
+	@echo "make picture         the pictures of README and docs, computed anew"
+	@echo "make hooks           run the gate's quick tools before every commit"
 	@echo "make bench           speed, side by side with the machine's floor"
 	@echo "make peers           other programs for make bench to run, installed apart"
 	@echo "make bench-compare   the last two runs of it beside each other"
@@ -22,10 +28,17 @@ help:
 	@echo "make reproduce       the paper's study and what goes beyond it"
 	@echo "make lock            pin the newest versions that the ranges allow"
 
+# The package alone: no Spark, no Java, no linters.
 $(READY): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@echo "Installing Serigraph into $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) -c constraints.txt -e .
 	@touch $(READY)
+
+$(READY_DEV): $(READY)
+	@echo "Installing what tests and docs need into $(VENV)"
+	@$(PIP) -c constraints.txt -e ".[dev]"
+	@touch $(READY_DEV)
 
 demo: $(READY)
 	@$(BIN)/python examples/clinic.py --out demo-out
@@ -33,23 +46,40 @@ demo: $(READY)
 test: check
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not thorough"
 
-test-spark: $(READY)
+test-spark: $(READY_DEV)
 	$(BIN)/python -m pytest tests/spark
 
 # A sample of it is part of make test; the whole takes about half an hour on two cores.
-faults: $(READY)
+faults: $(READY_DEV)
 	@cd tests && ../$(BIN)/python -m faults.campaign
 
-fuzz: $(READY)
+fuzz: $(READY_DEV)
 	cd tests && ../$(BIN)/python -m fuzz
 
-check: $(READY)
+check: $(READY_DEV) docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m pytest --doctest-modules src
 
-bench: $(READY)
+# Kernels run as plain Python, so that their lines count: small tests only. The floor is in pyproject.toml.
+SMALL := $(addprefix tests/,audit charts cli ledger model paper planning policy privacy publishing \
+	recoding report tables theorems utility verification)
+coverage: $(READY_DEV)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not thorough" --cov --cov-report=term $(SMALL)
+
+docs: $(READY_DEV)
+	$(BIN)/mkdocs build --quiet --strict
+
+picture: $(READY_DEV)
+	$(BIN)/python docs/pictures/ten_releases.py
+	$(BIN)/python docs/pictures/rooms.py
+
+hooks: $(READY_DEV)
+	$(BIN)/pre-commit install
+
+bench: $(READY_DEV)
 	$(BIN)/python -m benchmarks.speed
 
 # Peers pin other versions than Serigraph does, so they are installed apart.
@@ -57,18 +87,18 @@ peers:
 	$(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check ".[peers]"
 
-bench-compare: $(READY)
+bench-compare: $(READY_DEV)
 	$(BIN)/python -m benchmarks.compare
 
-bench-grouping: $(READY)
+bench-grouping: $(READY_DEV)
 	$(BIN)/python -m benchmarks.grouping
 
-bench-growth: $(READY)
+bench-growth: $(READY_DEV)
 	$(BIN)/python -m benchmarks.growth
 
 # Other sizes: make bench-spark PEOPLE="100000 300000"
 PEOPLE ?= 1000000 3000000 10000000
-bench-spark: $(READY)
+bench-spark: $(READY_DEV)
 	$(BIN)/python -m benchmarks.spark --people $(PEOPLE)
 
 reproduce: $(READY)
@@ -77,9 +107,9 @@ reproduce: $(READY)
 lock:
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	$(PIP) -e ".[dev]"
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
-	@touch $(READY)
+	@touch $(READY) $(READY_DEV)
 
 clean:
-	rm -rf $(VENV) .venv-peers demo-out bench-out study
+	rm -rf $(VENV) .venv-peers demo-out bench-out study site

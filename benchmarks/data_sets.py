@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from serigraph.model import Kind, Population, ProtectedValue, Taxonomy
 from serigraph.privacy import ConstantRatio
-from serigraph.tables.domains import coded
+from serigraph.tables.columns import coded
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import speed_data as data
+from serigraph.engines import Local, Spark
 from serigraph.engines.spark.session import spark_session
 from serigraph.ledger import Series
 from serigraph.publishing import publish
@@ -108,6 +109,7 @@ def measured(engine: str, master: str, folder: Path) -> Iterator[Path | None]:
 
 def main() -> None:
     engine, master, folder, series, *tables = sys.argv[1:]
+    place = Spark() if engine == "spark" else Local()
     work = Path(folder)
     began = time.perf_counter()
     memory = PeakMemory()
@@ -119,7 +121,7 @@ def main() -> None:
         starting = time.perf_counter() - began
         for number in (1, 2):
             small = data.write(data.table(_WARM, number), work / f"warm-{number}.parquet")
-            publish(small, warm, allow_suppression=True, engine=engine)
+            publish(small, warm, allow_suppression=True, engine=place)
         for table in tables:
             stages: dict[str, float] = {}
             at = time.time()
@@ -127,7 +129,7 @@ def main() -> None:
                 table,
                 series,
                 allow_suppression=True,
-                engine=engine,
+                engine=place,
                 progress=lambda stage, *_, stages=stages: stages.setdefault(stage, time.time()),
             )
             spans.append((at, time.time()))

@@ -8,7 +8,9 @@ are protected, and two classes of them besides.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
+import sys
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -143,7 +145,7 @@ def main() -> None:
         {"policy.toml": policy.encode(), "taxonomies/zip.csv": zip_taxonomy(everybody)},
     )
     print(f"A clinic: {PEOPLE:,} people in the registry, {PATIENTS:,} patients in each half-year.")
-    print("Compiling the kernels at the first use takes a while, once an installation.\n")
+    print("Compiling the kernels at the first use takes a while, once per installation.\n")
     print(
         "release  patients  groups with a    mean size  people  unique  precision  largest p"
         "    seconds"
@@ -175,7 +177,8 @@ def main() -> None:
     )
     print(f"\nReleases:  {series.path / 'releases'}")
     print(f"Ledger:    {series.path / 'ledger'}  (as confidential as the data)")
-    print(f"Next:      serigraph status {series.path}")
+    command = os.path.relpath(Path(sys.executable).with_name("serigraph"))
+    print(f"Next:      {command} status {series.path}")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from serigraph.runtime.on_demand import on_demand
 
 if TYPE_CHECKING:
     from serigraph.auditing import audit
-    from serigraph.engines import export
+    from serigraph.engines import Local, Spark, export
     from serigraph.ledger import Series
     from serigraph.planning import plan
     from serigraph.publishing import begin as init
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = on_demand(
     __name__,
     {
+        "Local": "serigraph.engines",
         "Series": "serigraph.ledger",
+        "Spark": "serigraph.engines",
         "audit": "serigraph.auditing",
         "export": "serigraph.engines",
         "evaluate": "serigraph.utility",
@@ -48,7 +50,9 @@ __getattr__, __dir__ = on_demand(
 )
 
 __all__ = [
+    "Local",
     "Series",
+    "Spark",
     "__version__",
     "audit",
     "evaluate",

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from serigraph.auditing.reading import read_release
+from serigraph.engines.one_machine import write_tables
 from serigraph.policy import Output, parse_policy
-from serigraph.publishing.files import write_tables
-from serigraph.recoding.public_csv import as_cells, as_sets
+from serigraph.recoding.output import as_cells, as_sets
 from serigraph.texts import composed
 
 POLICY = """version = 1

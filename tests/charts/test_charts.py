@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serigraph.charts import Bar, Line, column_chart, line_chart, share_chart
-from serigraph.charts.drawing import WIDTH, Scale
+from serigraph.charts import WIDTH, Bar, Line, Scale, column_chart, line_chart, share_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBERS = st.floats(0, 1e9, allow_nan=False)

@@ -113,3 +113,31 @@ def test_a_command_under_a_generous_limit_says_what_it_always_says() -> None:
     done = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert done.stdout.startswith("serigraph ")
+
+
+PRINTING = """
+import resource, sys, traceback
+from serigraph.cli.app import app, main
+@app.command("print-an-exception")
+def command():
+    try:
+        raise RuntimeError("a library prints this and raises nothing")
+    except RuntimeError:
+        traceback.print_exc()
+    print("and then", file=sys.stderr)
+    print("no end of line", end="", file=sys.stderr)
+resource.setrlimit(resource.RLIMIT_AS, (1 << 46, 1 << 46))
+sys.argv = ["serigraph", "print-an-exception"]
+main()
+"""
+
+
+@pytest.mark.parametrize("shows_all", [False, True])
+def test_what_a_library_prints_of_an_exception_is_not_shown(
+    shows_all: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SERIGRAPH_TRACEBACK", "1" if shows_all else "")
+    done = subprocess.run([sys.executable, "-c", PRINTING], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stderr.endswith("and then\nno end of line")
+    assert done.stderr.startswith("Traceback") is shows_all

@@ -69,7 +69,7 @@ def test_help_of_every_command_fits_in() -> None:
 def test_every_public_name_is_in_the_reference() -> None:
     described = sections("python.md")
     functions = {name for name in serigraph.__all__ if inspect.isfunction(getattr(serigraph, name))}
-    assert functions | {"Series", "__version__"} == set(serigraph.__all__)
+    assert functions | {"Local", "Series", "Spark", "__version__"} == set(serigraph.__all__)
     assert set(serigraph.__all__) <= set(described)
     for name in functions:
         for parameter in inspect.signature(getattr(serigraph, name)).parameters:

@@ -14,11 +14,12 @@ import pytest
 from grouping.releases import generated, plan
 from serigraph.engines import compiling, make_release
 from serigraph.engines.compiling import load_kernels, ready_kernels, rehearse
-from serigraph.engines.plan import Form
+from serigraph.engines.interface import Form
 from serigraph.model import Past
 from serigraph.runtime import kernel_cache
 from serigraph.runtime.kernel_cache import CachedKernel
 from serigraph.runtime.randomness import SeededRandomness
+from serigraph.verification import RememberedReleases
 
 PACKAGE = Path(compiling.__file__).parents[1]
 
@@ -32,7 +33,8 @@ def test_a_release_uses_what_was_compiled_ahead(form: Form) -> None:
     rehearse()
     ahead = compiled_for()
     population = generated("uniform", "frequent", 17_000, np.random.default_rng(1))
-    make_release(population, Past.none(17_000), plan(form, "top-down"), SeededRandomness(1))
+    nothing = Past.none(17_000), RememberedReleases()
+    make_release(population, *nothing, plan(form, "top-down"), SeededRandomness(1))
     assert compiled_for() == ahead
     assert sum(map(bool, ahead.values())) >= 13
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engines.crowded import crowded
 from model.settings import unhurried
-from serigraph.engines.feasibility import Counts, excess_holders, missing_holders
+from serigraph.engines.suppression import Counts, excess_holders, missing_holders
 
 
 @unhurried

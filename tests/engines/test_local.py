@@ -16,14 +16,17 @@ from model.models import (
     Person,
     crowds,
     history_of,
+    id_of,
     pasts,
     population_of,
     protected_names,
 )
 from serigraph.engines import Plan, VerifiedRelease, make_release
+from serigraph.engines.earlier_releases import remembered
 from serigraph.errors import Infeasible, PromiseError
 from serigraph.privacy.strategies import ConstantRatio, Geometric, OptimalSchedule, Strategy
 from serigraph.runtime.randomness import SeededRandomness
+from serigraph.verification import RememberedReleases
 from verification.brute_force import is_kept, probabilities
 
 PLAN = Plan(
@@ -63,7 +66,8 @@ def made(
     thresholds = {name: Fraction(2, 3) if name == "b" else Fraction(1, 2) for name in names}
     population = population_of(people, names, thresholds)
     history = history_of(len(people), names, releases)
-    return make_release(population, history, plan, SeededRandomness(seed))
+    earlier = remembered(population.ids, names, history)
+    return make_release(population, history, earlier, plan, SeededRandomness(seed))
 
 
 def within_budget(releases: list[list[PastGroup]], people: int) -> list[list[PastGroup]]:
@@ -102,7 +106,7 @@ def test_whatever_is_made_is_within_the_guarantee(
         return  # nobody would be left
     proof = release.proof
     # The people as they are after suppression, those known to be absent aside.
-    place = {f"p{number:03}": number for number in range(len(people))}
+    place = {id_of(number): number for number in range(len(people))}
     places = [place[each] for each in release.population.ids]
     records = release.population.records().tolist()
     values = dict(zip(records, release.population.values.to_list(), strict=True))
@@ -164,7 +168,8 @@ def test_progress_is_told_in_order() -> None:
 
     people = [Person((0, 0), True, frozenset("d"))] * 3
     population = population_of(people, [])
-    make_release(population, history_of(3, [], []), PLAN, SeededRandomness(1), tell)
+    nothing = history_of(3, [], []), RememberedReleases()
+    make_release(population, *nothing, PLAN, SeededRandomness(1), tell)
     assert list(told) == ["ordering", "forming groups", "verifying", "recoding"]
     assert all(parts == sorted(parts) for parts in told.values())
     assert told["verifying"][-1] == 1.0

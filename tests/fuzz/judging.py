@@ -27,7 +27,7 @@ def complaint(case: Case, code: int, printed: str, before: int | None) -> str:
         return "traceback"
     if code not in EXPECTED:
         return f"unexpected exit code {code}"
-    if SECRET in printed:
+    if SECRET in printed.replace(str(case.series.parent), ""):  # a folder may be called anything
         return "an id was printed"
     out = releases(case.series)
     is_published = code == 0 and case.arguments[0] == "publish"

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.engines.plan import Form, Plan, VerifiedRelease
+from serigraph.engines.interface import Form, Plan, VerifiedRelease
 from serigraph.grouping import Method
 from serigraph.model import Domain, Past, Population, ProtectedValue
 from serigraph.privacy import ConstantRatio

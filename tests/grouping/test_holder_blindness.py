@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from grouping.positions import lifts, spatial_orders
 from grouping.releases import Spread, Values, generated, history_of, plan, with_values
+from serigraph.engines.earlier_releases import remembered
+from serigraph.engines.interface import Form, VerifiedRelease
 from serigraph.engines.local import make_release
-from serigraph.engines.plan import Form, VerifiedRelease
 from serigraph.grouping import Method
 from serigraph.model import Past, Population
 from serigraph.runtime.randomness import SeededRandomness
+from serigraph.verification import RememberedReleases
 
 PEOPLE: dict[Values, int] = {"rare": 110_000, "frequent": 40_000}
 HELD = 10_000
@@ -32,6 +34,7 @@ def test_no_position_in_a_group_gives_the_holder_away(
     made = make_release(
         population,
         Past.none(population.size),
+        RememberedReleases(),
         plan(form, method),
         SeededRandomness(2),
     )
@@ -43,12 +46,15 @@ def test_a_past_does_not_give_the_holder_away(form: Form) -> None:
     """Half of the people keep their value, the others are dealt a new one."""
     draw = np.random.default_rng(3)
     first = generated("clustered", "rare", PEOPLE["rare"], draw)
-    known = make_release(first, Past.none(first.size), plan(form, "top-down"), SeededRandomness(4))
+    nothing = Past.none(first.size), RememberedReleases()
+    known = make_release(first, *nothing, plan(form, "top-down"), SeededRandomness(4))
     held = np.full(first.size, -1)
     held[_holders(first)] = first.held
     kept = draw.random(first.size) < 0.5
     again = with_values(first, np.where(kept, held, draw.permutation(held)))
-    made = make_release(again, history_of(known), plan(form, "top-down"), SeededRandomness(5))
+    past = history_of(known)
+    earlier = remembered(again.ids, [value.name for value in again.protected], past)
+    made = make_release(again, past, earlier, plan(form, "top-down"), SeededRandomness(5))
     _assert_blind(made, _studied(again), draw)
 
 

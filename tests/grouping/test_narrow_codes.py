@@ -14,6 +14,7 @@ from serigraph.engines.local import demand_of
 from serigraph.grouping.problem import facts, narrowed
 from serigraph.model import Domain, Past, Population
 from serigraph.runtime.randomness import SeededRandomness
+from serigraph.verification import RememberedReleases
 
 
 def in_a_domain_of(size: int, people: int) -> Population:
@@ -51,6 +52,7 @@ def test_nobody_is_mistaken_for_somebody_with_another_code(size: int, people: in
     made = make_release(
         population,
         Past.none(people),
+        RememberedReleases(),
         plan("generalised", "top-down"),
         SeededRandomness(1),
     )

@@ -10,8 +10,10 @@ import pytest
 
 from publishing.clinic import new_series
 from serigraph.engines import make_release
+from serigraph.engines.earlier_releases import ledger_on_disk
 from serigraph.errors import Infeasible
 from serigraph.ledger import Series
+from serigraph.ledger.layout import Layout
 from serigraph.model import Past, Population
 from serigraph.policy import read_policy
 from serigraph.publishing import publish
@@ -103,10 +105,11 @@ def test_sizes_and_feasibility_do_not_depend_on_the_draw(
     population, history = problem(series, table_of(7, load, sets))
     policy = read_policy(series.path / "policy.toml")
     plan = plan_of(policy, policy.strategy_for(), "again", False)
+    earlier = ledger_on_disk(Layout(series.path), series.releases())
     sizes: list[float] = []
     for draw in range(DRAWS):
         try:
-            made = make_release(population, history, plan, SeededRandomness(draw))
+            made = make_release(population, history, earlier, plan, SeededRandomness(draw))
         except Infeasible:
             sizes.append(0.0)
             continue

@@ -9,7 +9,7 @@ import pytest
 
 from ledger.builders import FIRST, SECOND, Person, new_series, publish
 from serigraph.errors import LedgerDamaged
-from serigraph.ledger import ReleaseRecord, Series, recall
+from serigraph.ledger import ReleaseRecord, Series, past
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.layout import Layout
 
@@ -47,13 +47,13 @@ def test_releases_before_the_first_of_these_people_are_not_read(
     series: Series, monkeypatch: pytest.MonkeyPatch, people: list[str], expected: set[int]
 ) -> None:
     opened: set[int] = set()
-    whole = recall.read_files
+    whole = past.read_files
 
     def noted(layout: Layout, release: ReleaseRecord, part: str) -> list[bytes]:
         opened.add(release.number)
         return whole(layout, release, part)
 
-    monkeypatch.setattr(recall, "read_files", noted)
+    monkeypatch.setattr(past, "read_files", noted)
     history = series.history(pl.Series(people, dtype=pl.String), ["HIV", "flu"])
     assert opened == expected
     assert history.releases == 3

@@ -42,6 +42,11 @@ def names_held(values: Sequence[str] | frozenset[str]) -> list[str]:
     return sorted(names)
 
 
+def id_of(number: int) -> str:
+    """The id of a person, by its place; ids ascend with the places."""
+    return f"p{number:05}"
+
+
 def protected_names(people: Sequence[Person]) -> list[str]:
     return sorted({name for person in people for name in names_held(person.values)})
 
@@ -57,7 +62,7 @@ def population_of(
     held = [[names.index(name) for name in names_held(person.values)] for person in people]
     codes = np.array([person.cells for person in people], dtype=np.int32).reshape(-1, len(WIDTHS))
     return Population(
-        ids=pl.Series([f"p{number:03}" for number in numbers], dtype=pl.String),
+        ids=pl.Series(map(id_of, numbers), dtype=pl.String),
         present=np.array([person.present for person in people], dtype=np.bool_),
         domains=tuple(
             Domain(name, "numeric", pl.Series(name, range(width)))

@@ -20,7 +20,6 @@ from serigraph.ledger import Series
 from serigraph.planning import Expected, Outlook, SeriesPlan, ValueFit
 from serigraph.planning.recommendation import recommend
 from serigraph.policy import read_policy
-from serigraph.policy.strategy import strategy_toml
 from serigraph.runtime.randomness import SeededRandomness
 
 
@@ -172,7 +171,7 @@ def test_plans_before_and_after_releases(tmp_path: Path, seed: int) -> None:
 def test_a_section_reads_back_as_it_was(tmp_path: Path, strategy: str) -> None:
     series = new_series(tmp_path / "clinic", policy_text(strategy=strategy))
     policy = read_policy(series.path / "policy.toml")
-    with_section(series, strategy_toml(policy.strategy))
+    with_section(series, policy.strategy.toml())
     assert read_policy(series.path / "policy.toml").strategy == policy.strategy
 
 

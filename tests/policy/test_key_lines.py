@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from serigraph.policy.lines import KeyLines
+from serigraph.policy.reading import KeyLines
 
 TEXT = """\
 # person.id = "not here"

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
 
 from pydantic import BaseModel
 
 from serigraph.policy import parse_policy
 from serigraph.policy.model import PolicyForm
 from serigraph.policy.sections import QuasiIdentifier
-from serigraph.policy.strategy import StrategySection
+from serigraph.policy.strategy import STRATEGIES
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/policy.md").read_text()
 
@@ -20,7 +19,7 @@ PAGE = (Path(__file__).parents[2] / "docs/reference/policy.md").read_text()
 def models() -> Iterator[tuple[str, type[BaseModel]]]:
     yield "Top level", PolicyForm
     yield "`[quasi_identifiers.NAME]`", QuasiIdentifier
-    for model in get_args(get_args(StrategySection)[0]):
+    for model in STRATEGIES.values():
         yield "`[strategy]`", model
     for name, field in PolicyForm.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):

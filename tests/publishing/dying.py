@@ -15,7 +15,7 @@ _HELD_UP = """
 import sys, time
 from pathlib import Path
 from serigraph.cli import main
-from serigraph.publishing import publication as module
+from serigraph.engines import one_machine as module
 make, folder = module.make_release, Path(sys.argv.pop(1))
 def held_up(*arguments, **options):
     (folder / "ready").touch()

@@ -17,7 +17,7 @@ from serigraph.auditing.from_ledger import evidence_of
 from serigraph.errors import LedgerDamaged, PolicyError, TableError
 from serigraph.ledger import Series
 from serigraph.policy import check_unchanged, read_policy
-from serigraph.tables import cell_texts
+from serigraph.tables import cells
 
 PEOPLE = 600
 DISTINCT = '[reading]\nlook_alikes = "distinct"\n'
@@ -225,7 +225,7 @@ def older_series(
     )
     series = series_of(folder, protected='except = ["flu", "gout", "asthma"]', rest=DISTINCT)
     with monkeypatch.context() as before:
-        before.setattr(cell_texts, "composed", lambda texts: texts)
+        before.setattr(cells, "composed", lambda texts: texts)
         publish(series, older)
     return series, later
 
@@ -238,7 +238,7 @@ def test_values_of_an_older_ledger_are_found_again(
     assert series.protected_names() == ("Sjögren",)
     assert len(serigraph.history(series, 20, "Sjögren").exposures) == 2
     history = series.history(pl.Series(["20"]), ["Sjögren"])
-    assert (history.groups >= 0).all()
+    assert (history.group >= 0).all()
     assert evidence_of(series, series.releases()).values == ("Sjögren",)
     assert serigraph.audit(series).is_within
 

@@ -91,8 +91,9 @@ _WHO_HAS_THE_LOCK = """
 import sys, threading
 from numba.core.compiler_lock import global_compiler_lock
 from serigraph.engines import compiling
-from serigraph.publishing import publication, publish
-lock, load, prepare = type(global_compiler_lock), compiling.load_kernels, publication.prepare
+from serigraph.engines import one_machine
+from serigraph.publishing import publish
+lock, load, prepare = type(global_compiler_lock), compiling.load_kernels, one_machine.prepare
 acquire, had, is_prepared = lock.acquire, [], threading.Event()
 def noted(self):
     if not is_prepared.is_set():
@@ -105,7 +106,7 @@ def prepared(*arguments):
     result = prepare(*arguments)
     is_prepared.set()
     return result
-lock.acquire, compiling.load_kernels, publication.prepare = noted, load_late, prepared
+lock.acquire, compiling.load_kernels, one_machine.prepare = noted, load_late, prepared
 publish(sys.argv[1], sys.argv[2])
 print(len(had) > 0, any(had))
 """

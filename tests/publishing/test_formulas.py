@@ -16,7 +16,7 @@ from cli.running import run
 from publishing.clinic import new_series, policy_text
 from serigraph.errors import PolicyError, TableError
 from serigraph.ledger import Series
-from serigraph.recoding.public_csv import Formulas, as_cells, as_meant, as_sets, as_written
+from serigraph.recoding.output import Formulas, as_cells, as_meant, as_sets, as_written
 
 VALUES = ("=1+1", "@SUM(A1)", "+cmd|x", "-A1", "'=quoted", "flu", "-5", "a;=b", "'s-Hertogenbosch")
 COLUMNS = """[quasi_identifiers.temperature]

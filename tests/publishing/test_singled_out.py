@@ -22,7 +22,7 @@ from serigraph.errors import PolicyError
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.release import chain_link, chain_start
 from serigraph.publishing import Published
-from serigraph.publishing.singled_out import SingledOut
+from serigraph.publishing.published import SingledOut
 from serigraph.reporting import read_certificate
 from serigraph.reporting.certificate import shipped_schema
 

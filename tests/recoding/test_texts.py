@@ -9,9 +9,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from serigraph.engines.one_machine import write_tables
 from serigraph.policy import Output
-from serigraph.publishing.files import write_tables
-from serigraph.recoding.texts import as_text, cells_at
+from serigraph.recoding.labels import as_text, cells_at
 
 VALUES = pl.Series([None, "flu", "gout", "never held", "ümlaut, quoted"])
 CODES = np.array([4, 1, 0, 2, 1, 1])

@@ -17,18 +17,18 @@ import pytest
 
 import serigraph
 from audit.series_examples import policy, published, registry, tables
+from serigraph.engines import Plan, VerifiedRelease
 from serigraph.errors import GuaranteeExceeded, StorageError
 from serigraph.ledger import ReleaseDraft, Series
 from serigraph.ledger.layout import CATALOG
 from serigraph.ledger.release import chain_link, chain_start
-from serigraph.model import Proof
+from serigraph.model import Past, Proof
 from serigraph.policy import parse_policy
 from serigraph.publishing import Unpublished, publish
 from serigraph.reporting import publish_with_report, read_certificate, write_documents
 from serigraph.reporting.certificate import schema_text, shipped_schema
 from serigraph.reporting.page import Page, Section, Table, render
-from serigraph.reporting.risk import risk_of
-from serigraph.reporting.touched import together, touched_pairs
+from serigraph.reporting.risk import measure_risk, together, touched_pairs
 
 HEADINGS = [
     "Context assessment",
@@ -93,19 +93,13 @@ def test_a_large_release_is_sampled(tmp_path: Path) -> None:
     series = Series.create(tmp_path / "clinic", {"policy.toml": policy().encode()})
     seen = []
 
-    def note(release: Unpublished) -> None:
-        sample = touched_pairs(
-            release.history,
-            release.history_ids,
-            release.made.proof,
-            release.made.population.protected,
-            False,
-            100,
-        )
-        seen.append((sample, risk_of(release).touched))
+    def measure(made: VerifiedRelease, plan: Plan, past: Past, ids: pl.Series) -> None:
+        protected = made.population.protected
+        sample = touched_pairs(past, ids, made.proof, protected, False, 100)
+        seen.append((sample, measure_risk(made, plan, past, ids).touched))
 
     for table in tables(known, 3, 300):
-        publish(table, series, registry=known, documents=note, allow_suppression=True)
+        publish(table, series, registry=known, measure=measure, allow_suppression=True)
     for sample, whole in seen:
         assert sample.is_sample
         assert sample.people <= 100
@@ -126,7 +120,7 @@ def test_a_failing_document_publishes_nothing(tmp_path: Path) -> None:
         raise StorageError("the disk is full")
 
     with pytest.raises(StorageError):
-        publish(tables(known, 1, 300)[0], series, registry=known, documents=fail)
+        publish_with_report(tables(known, 1, 300)[0], series, registry=known, documents=fail)
     assert series.releases() == ()
     assert list((series.path / "releases").iterdir()) == []
 

@@ -23,6 +23,7 @@ from typing import Any
 
 import pytest
 
+from audit import crowd_oracle
 from cli.running import run
 from report import recount
 from report.reading_pages import Chart, Read, has_number, read_page
@@ -745,7 +746,8 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
     pairs = series.probabilities()
     worst = series.worst(pairs)
     assert done.out.splitlines()[0] in {
-        f"The promise holds over 3 releases: probability at worst {each}"
+        "The promise holds over 3 releases for values that do not persist: "
+        f"probability at worst {each}"
         for each in in_short(worst, ", threshold ")
     }
     page = read_page((tmp_path / "report.html").read_text(encoding="utf-8"))
@@ -809,6 +811,13 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
         set(),
         "Lines: people",
     )
+    crowds = [crowds_of(series, number) for number in (1, 2, 3)]
+    check_chart(
+        page.charts.pop("People alone in their crowd"),
+        [tooltip("of all pairs so far", 100 * each[2] / each[1]) for each in crowds],
+        set(),
+        "Lines: of all pairs so far",
+    )
     assert not page.charts
     releases = [
         [
@@ -843,7 +852,10 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
         for number in (1, 2, 3)
         for row in file_rows(made.path / "releases" / f"r{number}", f"r{number}/")
     ]
-    check_rows(page.rows, [*releases, *others, *files])
+    alike = [
+        [f"r{number}", *(f"{each:,}" for each in found)] for number, found in enumerate(crowds, 1)
+    ]
+    check_rows(page.rows, [*releases, *others, *alike, *files])
     certificate = json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8"))
     check_pair(certificate["guarantee"]["worst_in_series"], worst)
     assert certificate["guarantee"]["worst_in_release"] is None
@@ -858,6 +870,20 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
             for name in ("people_alone", "rows", "unique_rows")
         },
     }
+
+
+def crowds_of(series: recount.Series, number: int) -> tuple[int, ...]:
+    """Crowds, pairs, those alone, and those above at least and at most, of the first releases."""
+    releases = series.releases[:number]
+    found: list[crowd_oracle.Expected] = []
+    for value in {name for each in series.releases for name in each.holders()}:
+        nobody: list[crowd_oracle.Held] = [{} for _ in releases]
+        crowds = crowd_oracle.crowds(releases, nobody, value, releases[0].is_presence_known)
+        found.append(crowd_oracle.figures(crowds, series.threshold_of(value), 0))
+    return tuple(
+        sum(getattr(each, name) for each in found)
+        for name in ("crowds", "people", "alone", "surely_above", "possibly_above")
+    )
 
 
 def test_the_series_is_worse_than_its_last_release(made: Made) -> None:

@@ -28,8 +28,7 @@ def publish(series: Series, number: int, **options: str | Path) -> serigraph.pub
         HOSPITAL.tables[number - 1],
         series,
         label=f"r{number}",
-        engine="spark",
-        partition_people=700,
+        engine=serigraph.Spark(partition_people=700),
         **options,
     )
 
@@ -53,7 +52,7 @@ def test_a_series_in_pieces(tmp_path: Path) -> None:
     certificate = series.path / "releases" / "r1" / "certificate.json"
     assert serigraph.verify(certificate, key=key.public).signed_by == key.fingerprint
 
-    serigraph.export(series, tmp_path / "export", engine="spark")
+    serigraph.export(series, tmp_path / "export", engine=serigraph.Spark())
     assert "folder export/members.parquet" in modes(tmp_path / "export")
     assert not open_to_others(tmp_path / "export")
 
@@ -61,7 +60,7 @@ def test_a_series_in_pieces(tmp_path: Path) -> None:
     unknown = "releases/r1/table.csv/part-00009.csv"
     (series.path / unknown).write_text("age,sex,zip,diagnosis\n")
     (series.path / "releases/r1/table.parquet/part-00009.parquet").write_text("no Parquet")
-    for audited in (serigraph.audit(series), serigraph.audit(series, engine="spark")):
+    for audited in (serigraph.audit(series), serigraph.audit(series, engine=serigraph.Spark())):
         assert audited.files_agree
         assert any(repr(unknown) in note for note in audited.notes)
     for files_only in (False, True):

@@ -154,17 +154,16 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 {fault}
-serigraph.publish({table!r}, {series!r}, engine="spark", master={master!r},
-                  spark_settings={settings}, partition_people=400, allow_suppression=True,
-                  measure=measured)
+engine = serigraph.Spark(master={master!r}, settings={settings}, partition_people=400)
+serigraph.publish({table!r}, {series!r}, engine=engine, allow_suppression=True, measure=measured)
 """
 # The first task whose draft is written kills its worker, its executor and itself.
 WORKER_DIES = """
-def measured(made, plan, history):
+def measured(made, plan, past, ids):
     try:
         os.close(os.open({died!r}, os.O_CREAT | os.O_EXCL))
     except FileExistsError:
-        return measure_risk(made, plan, history)
+        return measure_risk(made, plan, past, ids)
     above = [os.getpid()]
     while b"deploy.worker.Worker" not in Path(f"/proc/{{above[-1]}}/cmdline").read_bytes():
         status = Path(f"/proc/{{above[-1]}}/status").read_text()

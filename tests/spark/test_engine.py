@@ -44,7 +44,9 @@ def hospital() -> Clinic:
 
 
 def on_spark(table: Any, series: Series, **options: Any) -> Published:
-    return serigraph.publish(table, series, engine="spark", partition_people=PARTITION, **options)
+    return serigraph.publish(
+        table, series, engine=serigraph.Spark(partition_people=PARTITION), **options
+    )
 
 
 def publish_in_turn(
@@ -299,7 +301,7 @@ def test_sets_classes_and_thresholds_of_their_own(
             series,
             registry=hospital.registry,
             label=f"r{number}",
-            partition_people=PARTITION,
+            engine=serigraph.Spark(partition_people=PARTITION),
         )
     sets: list[dict[str, set[str]]] = [{}, {}]
     for table, held in zip(tables, sets, strict=True):
@@ -363,7 +365,9 @@ def test_a_partition_that_cannot_do_it_alone_is_merged(spark: SparkSession, tmp_
     first = of_ages(together, {who for who, _ in together[:24]})
     serigraph.publish(first, series, label="r1")
     second = of_ages([*YOUNG, ("X", 41), *OLD], {"X"})
-    release = serigraph.publish(second, series, engine="spark", partition_people=20, label="r2")
+    release = serigraph.publish(
+        second, series, engine=serigraph.Spark(partition_people=20), label="r2"
+    )
     assert sum(part.name.startswith("groups") for part in release.record.parts) == 1
     assert release.figures["groups_with_protected_value"] == 1
     assert serigraph.audit(series.path).is_within
@@ -386,7 +390,9 @@ def test_a_budget_that_is_used_up_refuses_wherever_the_holder_is(
 
 
 def on_spark_in_twenties(table: pl.DataFrame, series: Series, label: str) -> Published:
-    return serigraph.publish(table, series, engine="spark", partition_people=20, label=label)
+    return serigraph.publish(
+        table, series, engine=serigraph.Spark(partition_people=20), label=label
+    )
 
 
 @THIS_MACHINE

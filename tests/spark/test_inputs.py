@@ -16,7 +16,7 @@ from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.errors import TableError
 from serigraph.ledger import Series
 from serigraph.ledger.layout import Layout
-from serigraph.tables import cell_texts
+from serigraph.tables import cells
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,7 +48,7 @@ def series_of(folder: Path, **sections: str) -> Series:
 
 
 def on_spark(given: Any, series: Series, **options: Any) -> Any:
-    return serigraph.publish(given, series, engine="spark", partition_people=250, **options)
+    return serigraph.publish(given, series, engine=serigraph.Spark(partition_people=250), **options)
 
 
 def in_decimals(spark: SparkSession, frame: pl.DataFrame) -> Any:
@@ -116,7 +116,7 @@ def test_values_of_an_older_ledger_are_found_again(
 
     series = series_of(tmp_path / "series", protected='except = ["flu"]')
     with monkeypatch.context() as before:
-        before.setattr(cell_texts, "composed", lambda texts: texts)
+        before.setattr(cells, "composed", lambda texts: texts)
         serigraph.publish(named("NFD"), series, label="older")
     on_spark(named("NFC", shift=1), series, label="r2")
     assert len(serigraph.history(series, 20, "Sjögren").exposures) == 2
@@ -167,7 +167,7 @@ def test_formulas_and_names_of_ours_are_read_back(
     cells = "\n".join(path.read_text() for path in release.folder.glob("*.csv/*"))
     assert "'=HIV" in cells
     assert "'-5" not in cells
-    for engine in ("local", "spark"):
+    for engine in (serigraph.Local(), serigraph.Spark()):
         audit = serigraph.audit(series, engine=engine)
         assert audit.is_within
         assert audit.files_agree

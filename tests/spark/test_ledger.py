@@ -15,7 +15,7 @@ import serigraph
 from audit.series_examples import published
 from serigraph.auditing import Audit, Figures, audit_series
 from serigraph.auditing.agreement import compare_files
-from serigraph.auditing.on_spark.agreement import compare_on_spark
+from serigraph.engines.spark.agreement import compare_on_spark
 from serigraph.errors import LedgerDamaged
 from serigraph.ledger import Series
 from serigraph.ledger.layout import Layout
@@ -59,7 +59,7 @@ def agree(found: Audit, expected: Audit) -> None:
 
 def test_an_audit_says_the_same(series: Series) -> None:
     here = audit_series(series, known_members=2, worst=5)
-    there = audit_series(series, known_members=2, worst=5, engine="spark")
+    there = audit_series(series, known_members=2, worst=5, engine=serigraph.Spark())
     agree(there.audit, here.audit)
     assert there.audit.is_within
     assert there.audit.files_agree
@@ -72,7 +72,7 @@ def test_an_audit_says_the_same(series: Series) -> None:
 
 def test_an_export_holds_the_same_rows(series: Series, tmp_path: Path) -> None:
     serigraph.export(series, tmp_path / "here")
-    serigraph.export(series, tmp_path / "there", engine="spark")
+    serigraph.export(series, tmp_path / "there", engine=serigraph.Spark())
     assert sorted(path.name for path in (tmp_path / "there").iterdir()) == [
         "classes.parquet",
         "groups.parquet",
@@ -106,10 +106,10 @@ def test_parts_that_were_changed(series: Series, tmp_path: Path) -> None:
     before = changed.read_bytes()
     changed.write_bytes(before[:-1] + b"?")
     with pytest.raises(LedgerDamaged, match="ledger/0002/values"):
-        audit_series(copy, engine="spark")
+        audit_series(copy, engine=serigraph.Spark())
     with pytest.raises(LedgerDamaged, match="ledger/0002/values"):
-        serigraph.export(copy, tmp_path / "there", engine="spark")
+        serigraph.export(copy, tmp_path / "there", engine=serigraph.Spark())
     assert list((tmp_path / "there").iterdir()) == []
     changed.unlink()
     with pytest.raises(LedgerDamaged, match=r"missing.*ledger/0002/values"):
-        audit_series(copy, engine="spark")
+        audit_series(copy, engine=serigraph.Spark())

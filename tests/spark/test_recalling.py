@@ -29,15 +29,13 @@ def read(task: Any, files: list[dict[str, object]]) -> pl.DataFrame:
 
 def exposures(history: Past) -> list[list[list[tuple[int, int, int]]]]:
     """For each person and release the value, the count and the size of every exposure."""
-    kinds = list(
-        zip(history.value.tolist(), history.count.tolist(), history.size.tolist(), strict=True)
-    )
-    number, lengths, exposure = history.numbered()
+    held = history.held
+    kinds = list(zip(held.value.tolist(), held.count.tolist(), held.size.tolist(), strict=True))
     groups = [
         [kinds[each] for each in of_group.tolist()]
-        for of_group in np.split(exposure, np.cumsum(lengths)[:-1])
+        for of_group in np.split(held.exposure, held.start[1:-1])
     ]
-    return [[groups[g] if g >= 0 else [] for g in person] for person in number.tolist()]
+    return [[groups[g] if g >= 0 else [] for g in person] for person in history.group.tolist()]
 
 
 @pytest.mark.parametrize("rows", [7, 1_000_000])  # groups end in the middle of a batch, or not

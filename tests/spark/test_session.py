@@ -56,6 +56,6 @@ def test_a_table_that_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
     before = digest_of_series(series.path)
     for path, named in ((table, "part-1.parquet"), (tmp_path / "elsewhere", "elsewhere")):
         with pytest.raises(TableError) as refused:
-            serigraph.publish(path, series, engine="spark")
+            serigraph.publish(path, series, engine=serigraph.Spark())
         assert named in str(refused.value)
         assert digest_of_series(series.path) == before

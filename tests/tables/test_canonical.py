@@ -17,7 +17,7 @@ import pytest
 
 from serigraph.policy import Reading
 from serigraph.tables import read_table
-from serigraph.tables.canonical import Role, canonical
+from serigraph.tables.columns import Role, canonical
 
 PLAIN = Reading()
 INTEGERS = (

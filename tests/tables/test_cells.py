@@ -145,3 +145,25 @@ def test_cells_that_repeat_are_read_as_each_of_them_is(
     assert often.name == "c"
     assert bool(problems) == bool(repeated)
     assert all("row" in each or "[reading]" in each for each in repeated)
+
+
+@pytest.mark.parametrize("days", [-100_000_000, -800_000, 2_932_897, 100_000_000])
+@pytest.mark.parametrize(
+    ("kind", "per_day"),
+    [
+        (pl.Date(), 1),
+        (pl.Datetime("ms"), 86_400 * 10**3),
+        (pl.Datetime("us", "UTC"), 86_400 * 10**6),
+    ],
+)
+def test_dates_beyond_the_calendar_are_refused(days: int, kind: pl.DataType, per_day: int) -> None:
+    cells = pl.Series("born", [0, days * per_day]).cast(pl.Int32 if per_day == 1 else pl.Int64)
+    found, problems = read_dates(cells.cast(kind), Reading())
+    assert found.null_count() == 2
+    assert problems == ["column 'born': dates outside the years 1 to 9999 in 1 cell, row 2"]
+
+
+def test_a_year_of_five_digits_is_no_date() -> None:
+    found, problems = read_dates(pl.Series("born", ["2020-01-31", "+12020-01-31"]), Reading())
+    assert found.null_count() == 1
+    assert len(problems) == 1

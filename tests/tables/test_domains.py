@@ -9,7 +9,7 @@ import pytest
 from serigraph.errors import ImpossibleState
 from serigraph.model import Taxonomy
 from serigraph.runtime.threads import TOGETHER
-from serigraph.tables.domains import coded
+from serigraph.tables.columns import coded
 
 
 def test_a_text_that_comes_late_has_a_code_of_its_own() -> None:

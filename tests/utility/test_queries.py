@@ -11,7 +11,7 @@ import pytest
 from serigraph.errors import ImpossibleState, InputRefused
 from serigraph.model import Domain, Taxonomy
 from serigraph.utility import Workload, answer, draw_workload, estimates, query_errors
-from serigraph.utility.published import Groups
+from serigraph.utility.queries import Groups
 from utility.populations import (
     estimate,
     population_of,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -14,7 +16,7 @@ from model.models import (
     PastGroup,
     Person,
     crowds,
-    history_of,
+    id_of,
     pasts,
     population_of,
     protected_names,
@@ -22,8 +24,9 @@ from model.models import (
 from model.settings import unhurried
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.model import Proof
-from serigraph.verification import Proposal, verify
+from serigraph.verification import Proposal, RememberedRelease, RememberedReleases, verify
 from verification.brute_force import is_kept, probabilities, smallest_group
+from verification.releases import earlier_of
 
 
 def examine(
@@ -41,8 +44,13 @@ def examine(
     corners = np.array(boxes, dtype=np.int32) if boxes else np.empty((4, 2, 0), dtype=np.int32)
     return verify(
         population_of(people, names, thresholds),
-        history_of(len(people), names, releases or []),
-        Proposal(np.array(group, dtype=np.int64), corners[:, 0], corners[:, 1]),
+        earlier_of(releases or []),
+        Proposal(
+            "generalised" if boxes else "bucketised",
+            np.array(group, dtype=np.int64),
+            corners[:, 0],
+            corners[:, 1],
+        ),
         presence_known=presence_known,
         minimum_size=minimum_size,
         where="release r1",
@@ -153,7 +161,7 @@ def test_the_proof_lists_who_and_what_is_published(
     proof = examine(people, group, thresholds=dict.fromkeys(protected_names(people), Fraction(1)))
     shown = {g for g, person in zip(group, people, strict=True) if person.present}
     members = [number for number, g in enumerate(group) if g in shown]
-    assert proof.ids.to_list() == [f"p{number:03}" for number in members]
+    assert proof.ids.to_list() == [id_of(number) for number in members]
     assert proof.present.tolist() == [people[number].present for number in members]
     assert int(proof.size.sum()) == len(members)
     assert int(proof.present_size.sum()) == int(proof.present.sum())
@@ -279,7 +287,7 @@ def test_nothing_is_said_about_a_group_without_a_record() -> None:
         first, second = (number for number in range(4) if number not in hidden)
         group = [hidden[0], first, first, hidden[1], hidden[0], second, second]
         proof = examine(people, group, thresholds=thresholds)
-        assert proof.ids.to_list() == ["p001", "p002", "p005", "p006"]
+        assert proof.ids.to_list() == [id_of(number) for number in (1, 2, 5, 6)]
         assert (proof.pairs, proof.largest, proof.size.tolist()) == (8, Fraction(1, 2), [2, 2])
         assert proof.value_group.tolist() == [0, 0, 1, 1]
 
@@ -318,7 +326,7 @@ def test_overlapping_regions_are_refused(
 
 def test_a_person_outside_of_its_region_is_refused() -> None:
     boxes = [((0, 0), (0, 2)), ((3, 0), (4, 2))]
-    with pytest.raises(ImpossibleState, match="outside of the region"):
+    with pytest.raises(ImpossibleState, match="outside the box"):
         examine(FOUR, [0, 0, 1, 1], boxes=boxes, thresholds=ROOM)
 
 
@@ -368,3 +376,87 @@ def test_one_overlap_among_many_regions_is_found() -> None:
     assert 700 in (first, second)
     assert (low[first] <= high[second]).all()
     assert (low[second] <= high[first]).all()
+
+
+def propose(form: str, group: list[int], low: object, high: object, people: object = None) -> Proof:
+    return verify(
+        people or population_of(FOUR, protected_names(FOUR), ROOM),
+        RememberedReleases(),
+        Proposal(form, np.array(group, dtype=np.int64), np.array(low), np.array(high)),
+        presence_known=False,
+        minimum_size=1,
+        where="release r1",
+    )
+
+
+TWO_BOXES = [[0, 0], [3, 0]], [[2, 2], [4, 2]]
+NO_BOXES = np.empty((2, 0), dtype=np.int32), np.empty((2, 0), dtype=np.int32)
+
+
+@pytest.mark.parametrize(
+    ("form", "group", "boxes", "said"),
+    [
+        ("bucketised", [0, 0, 1, 1], TWO_BOXES, "a bucketised release shows no boxes"),
+        ("generalised", [0, 0, 1, 1], NO_BOXES, "a box over all quasi-identifiers"),
+        ("generalised", [0, 0, 1, 1], ([[0], [3]], [[2], [4]]), "a box over all quasi"),
+        ("generalised", [0, 0, 1, 2], TWO_BOXES, "in a group that has no box"),
+        ("generalised", [0, 0, 1, 1], (TWO_BOXES[0], TWO_BOXES[1][:1]), "other lower than upper"),
+    ],
+)
+def test_what_cannot_be_a_release_in_its_form_is_refused(
+    form: str, group: list[int], boxes: tuple[object, object], said: str
+) -> None:
+    assert propose("generalised", [0, 0, 1, 1], *TWO_BOXES).pairs
+    assert propose("bucketised", [0, 0, 1, 1], *NO_BOXES).pairs
+    with pytest.raises(ImpossibleState, match=said):
+        propose(form, group, *boxes)
+
+
+def test_people_that_are_not_in_order_are_refused() -> None:
+    people = population_of(FOUR, protected_names(FOUR), ROOM)
+    with pytest.raises(ImpossibleState, match="do not ascend"):
+        propose("bucketised", [0, 0, 1, 1], *NO_BOXES, replace(people, ids=people.ids.reverse()))
+
+
+def remember(**changed: object) -> RememberedReleases:
+    """One earlier release of two people in one group, with something changed."""
+    release = {
+        "ids": pl.Series([id_of(0), id_of(1)]),
+        "group": np.array([0, 0]),
+        "size": np.array([2]),
+        "value_group": np.array([0]),
+        "value_name": pl.Series(["a"]),
+        "value_count": np.array([1]),
+    }
+    return RememberedReleases((RememberedRelease(**(release | changed)),))
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"ids": pl.Series([1, 2])}, "another type"),
+        ({"ids": pl.Series([id_of(0), id_of(0)])}, "in two groups"),
+        ({"group": np.array([0])}, "do not fit"),
+        ({"group": np.array([0, 1])}, "do not fit"),
+        ({"group": np.array([0, -2])}, "do not fit"),
+        ({"value_group": np.array([1])}, "do not fit"),
+        ({"value_count": np.array([3])}, "do not fit"),
+        ({"value_count": np.array([0])}, "do not fit"),
+        (
+            {
+                "value_group": np.array([0, 0]),
+                "value_name": pl.Series(["a", "a"]),
+                "value_count": np.array([1, 1]),
+            },
+            "do not fit",
+        ),
+    ],
+)
+def test_an_earlier_release_that_cannot_be_is_refused(
+    changed: dict[str, object], said: str
+) -> None:
+    people = pl.Series([id_of(number) for number in range(3)])
+    (found,) = remember().groups_of(people, ["a"], lambda _done, _total: None)
+    assert (found.group.tolist(), found.count.tolist()) == ([0, 0, -1], [1])
+    with pytest.raises(ImpossibleState, match=said):
+        remember(**changed).groups_of(people, ["a"], lambda _done, _total: None)

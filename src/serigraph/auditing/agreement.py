@@ -18,7 +18,7 @@ import polars as pl
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, VALUES, read_part
-from serigraph.recoding.public_csv import DIALECT, as_meant
+from serigraph.recoding.output import DIALECT, as_meant
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 from serigraph.tables import ProtectedChoice, read_table
 from serigraph.texts import composed

@@ -16,7 +16,6 @@ import ast
 import json
 import re
 from collections.abc import Callable, Collection, Iterator
-from datetime import date, timedelta
 from functools import cached_property
 from typing import Literal
 
@@ -24,14 +23,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.model import Domain
+from serigraph.model import KINDS, Domain
 from serigraph.recoding.labels import MISSING
 
 Mask = NDArray[np.bool_]
 Writing = Literal["any", "our labels", "our values"]  # of a release: by any tool, or by Serigraph
 
-_NUMBER = r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|Inf|∞)"
-_DATE = r"\d{4}(?:-\d{2}(?:-\d{2})?)?"
 _BETWEEN = r"\s*(,|;|~|\.\.|:|–|—|/|\bto\b|-)\s*"
 _IN_BRACKETS = (",", ";")  # without brackets these separate the members of a set
 _SIDES: dict[str, tuple[bool, bool]] = {  # keeps what is above, includes the bound
@@ -44,7 +41,6 @@ _SIDES: dict[str, tuple[bool, bool]] = {  # keeps what is above, includes the bo
 }
 _SEPARATORS = (",", ";", "|", "/", "~")
 _JOINED = 4  # parts of a set that may belong to one name
-_EPOCH = date(1970, 1, 1)
 
 
 class CellReader:
@@ -54,6 +50,7 @@ class CellReader:
         self, domain: Domain, writing: Writing = "any", null_values: Collection[str] = ()
     ) -> None:
         self._domain = domain
+        self._kind = KINDS[domain.kind]
         self._writing = writing
         self._null_values = null_values
         self._shift = int(domain.has_missing)
@@ -82,11 +79,11 @@ class CellReader:
         if label == MISSING:
             return self._missing() if self._shift else None
         if not (label.startswith("{") and label.endswith("}")):
-            return self._named(label) if self._is_categorical else self._single(label)
+            return self._named(label) if not self._domain.is_scale else self._single(label)
         first, comma, rest = label[1:-1].partition(", ")
         if first != MISSING:
             return self._names_in(label[1:-1])
-        others = self._names_in(rest) if self._is_categorical else self._single(rest)
+        others = self._names_in(rest) if not self._domain.is_scale else self._single(rest)
         return self._missing() | others if self._shift and comma and others is not None else None
 
     def _names_in(self, listed: str) -> Mask | None:
@@ -116,8 +113,9 @@ class CellReader:
             return self._names[text]
         if text == MISSING and self._shift:
             return self._missing()
-        if self._domain.kind == "numeric" and re.fullmatch(_NUMBER, text):
-            return self._where(lambda at: at == float(text))
+        if self._domain.is_scale and re.fullmatch(self._kind.bound, text):
+            first, last = self._kind.points(text)
+            return self._where(lambda at: (at >= first) & (at <= last))
         return None
 
     def _listed(self, text: str) -> Mask | None:
@@ -162,7 +160,7 @@ class CellReader:
         sided = re.fullmatch(rf"(>=|≥|>|<=|≤|<)\s*({pattern})", text)
         if sided:
             keeps_above, is_closed = _SIDES[sided[1]]
-            first, last = self._bound(sided[2])
+            first, last = self._kind.points(sided[2])
             if keeps_above:
                 low = first if is_closed else last
                 return self._where(lambda at: at >= low if is_closed else at > low)
@@ -170,22 +168,18 @@ class CellReader:
             return self._where(lambda at: at <= high if is_closed else at < high)
         open_ended = re.fullmatch(rf"({pattern})\+", text)
         if open_ended:
-            low = self._bound(open_ended[1])[0]
+            low = self._kind.points(open_ended[1])[0]
             return self._where(lambda at: at >= low)
         between = re.fullmatch(rf"([\[\](]?)\s*({pattern}){_BETWEEN}({pattern})\s*([\[\])]?)", text)
         if between and bool(between[1]) == bool(between[5]):
             is_range = between[1] or between[3] not in _IN_BRACKETS
             return self._between(*between.group(1, 2, 4, 5)) if is_range else None
-        partial = re.fullmatch(pattern, text) if self._domain.kind == "date" else None
-        if partial:
-            first, last = self._bound(text)
-            return self._where(lambda at: (at >= first) & (at <= last))
         return None
 
     def _between(self, opening: str, low: str, high: str, closing: str) -> Mask | None:
         has_low, has_high = opening in ("", "["), closing in ("", "]")
-        below = self._bound(low)[0 if has_low else 1]
-        above = self._bound(high)[1 if has_high else 0]
+        below = self._kind.points(low)[0 if has_low else 1]
+        above = self._kind.points(high)[1 if has_high else 0]
         if below > above:
             return None
         return self._where(
@@ -207,41 +201,17 @@ class CellReader:
             return None  # a set of masks, perhaps
         return self._of_known(np.array(fits, dtype=np.bool_))
 
-    @property
-    def _is_categorical(self) -> bool:
-        return self._domain.kind == "categorical"
-
     @cached_property
     def _bound_pattern(self) -> str | None:
         """What the ends of ranges look like; categories have ranges only if all are numbers."""
-        if self._domain.kind == "date":
-            return _DATE
-        if self._domain.kind == "numeric":
-            return _NUMBER
+        if self._domain.is_scale:
+            return self._kind.bound
         is_digits = bool(self._texts) and all(known.isdecimal() for known in self._texts)
         return r"\d+" if is_digits else None
 
-    def _bound(self, text: str) -> tuple[float, float]:
-        """The first and the last point that an end of a range stands for."""
-        if self._domain.kind != "date":
-            number = float(text.replace("∞", "inf"))
-            return number, number
-        parts = [int(part) for part in text.split("-")]
-        try:
-            first = date(*[*parts, 1, 1][:3])
-            if len(parts) == 3:
-                last = first
-            elif len(parts) == 2:
-                last = (first.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(1)
-            else:
-                last = date(parts[0], 12, 31)
-        except ValueError:
-            return float("inf"), float("-inf")  # no date, so that no range fits it
-        return float((first - _EPOCH).days), float((last - _EPOCH).days)
-
     @cached_property
     def _positions(self) -> NDArray[np.float64]:
-        if self._is_categorical:
+        if not self._domain.is_scale:
             return np.array([float(known) for known in self._texts])
         return self._known.to_physical().cast(pl.Float64).to_numpy()
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from serigraph.auditing.auditor import Auditing, ThisMachine, refuse_name
 from serigraph.auditing.from_releases import Tolerated
 from serigraph.auditing.releases import audit_releases
 from serigraph.auditing.result import Audit
 from serigraph.auditing.series import audit_series
-from serigraph.engines import Engine
 from serigraph.errors import InputRefused
 from serigraph.ledger import Series
 from serigraph.policy import Policy
@@ -26,24 +26,17 @@ def audit(
     registry: Any = None,
     tolerate: Collection[Tolerated] = (),
     known_members: int = 1,
-    engine: Engine = "local",
-    master: str = "",
-    spark_settings: Mapping[str, str] | None = None,
+    engine: Auditing = ThisMachine(),  # noqa: B008 - a frozen record without fields
 ) -> Audit:
     """Audit a series, or releases that any tool made; see `audit_series` and `audit_releases`."""
-    if engine == "spark" and releases:
+    refuse_name(engine)
+    if releases and not isinstance(engine, ThisMachine):
         raise InputRefused(
             "releases of other tools are audited on one machine",
             remedy="leave the engine out",
         )
     if series is not None and not releases:
-        return audit_series(
-            series,
-            known_members=known_members,
-            engine=engine,
-            master=master,
-            spark_settings=spark_settings,
-        ).audit
+        return audit_series(series, raw=raw, known_members=known_members, engine=engine).audit
     if series is None and releases and policy is not None:
         return audit_releases(
             releases,

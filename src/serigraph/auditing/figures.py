@@ -18,8 +18,8 @@ from serigraph.auditing.exact import (
     largest_probability,
     probability,
 )
+from serigraph.auditing.exposure_survey import survey_exposures
 from serigraph.records import WorstPair, worst_of
-from serigraph.verification import kernels
 
 BINS = 20  # of the probability, each 0.05 wide
 SHARES = 10  # tenths of the threshold; one more bin for what lies above it
@@ -78,7 +78,7 @@ def survey(evidence: Evidence, assumption: Assumption) -> Survey:
     for threshold in dict.fromkeys(evidence.thresholds):
         start, kept = _entries_of(evidence, threshold)
         worst = np.full((releases, 2), -1, dtype=np.int64)
-        found = kernels.survey_exposures(
+        found = survey_exposures(
             evidence.memberships.first,
             evidence.memberships.release,
             assumption.group,

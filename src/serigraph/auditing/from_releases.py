@@ -28,8 +28,8 @@ from serigraph.errors import TableError
 from serigraph.model import CodedValues
 from serigraph.policy import Policy
 from serigraph.short_repr import Undisclosed
+from serigraph.tables.cells import counted
 from serigraph.tables.protection import ProtectedChoice, choose, holders_of, holdings
-from serigraph.tables.rows import counted
 
 Tolerated = Literal["overlaps", "missing-people", "empty-regions"]
 

@@ -16,17 +16,17 @@ from serigraph.model import Domain
 from serigraph.policy import Policy
 from serigraph.short_repr import Undisclosed
 from serigraph.tables import read_table, read_taxonomy
-from serigraph.tables.domains import coded
-from serigraph.tables.identifiers import read_ids
+from serigraph.tables.cells import counted
+from serigraph.tables.columns import coded
 from serigraph.tables.people import (
     ID,
     column_name,
     contradicting_rows,
     missing_columns,
     one_row_a_person,
+    read_ids,
     read_quasi_identifiers,
 )
-from serigraph.tables.rows import counted
 from serigraph.tables.taxonomies import covering
 
 _PRESENT = "present"

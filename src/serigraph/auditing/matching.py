@@ -10,9 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.auditing.cells import CellReader, Writing
+from serigraph.auditing.region_search import matching_regions
 from serigraph.model import Domain
-from serigraph.tables.rows import counted, rows_where
-from serigraph.verification import kernels
+from serigraph.tables.cells import counted, rows_where
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def match(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Every (person, region) such that the person lies in the region; ``codes[column, person]``."""
     distinct, which = np.unique(codes.T, axis=0, return_inverse=True)
-    kind, region = kernels.matching_regions(distinct, regions.label, regions.admits, regions.offset)
+    kind, region = matching_regions(distinct, regions.label, regions.admits, regions.offset)
     begin = np.searchsorted(kind, np.arange(len(distinct) + 1))
     of_person = which.reshape(-1)
     number = np.diff(begin)[of_person]

@@ -21,14 +21,12 @@ from serigraph.auditing.cells import Writing
 from serigraph.errors import TableError
 from serigraph.ledger.layout import published_names, published_path
 from serigraph.policy import Policy
-from serigraph.recoding.public_csv import DIALECT, as_meant, as_sets
+from serigraph.recoding.output import DIALECT, as_meant, as_sets
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 from serigraph.short_repr import Undisclosed
 from serigraph.tables import read_table
-from serigraph.tables.cells import read_text
-from serigraph.tables.people import missing_columns
-from serigraph.tables.rows import counted, rows_where
-from serigraph.tables.values import read_values, value_sets
+from serigraph.tables.cells import counted, read_text, rows_where
+from serigraph.tables.people import missing_columns, read_values, value_sets
 
 PAIR = "+"  # between the two files of a bucketised release
 _SUPPRESSED = "*"

@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from serigraph.auditing.alikeness import crowds_of_releases
 from serigraph.auditing.from_releases import Tolerated, first_choice, gather_evidence, match_release
 from serigraph.auditing.known_people import know_people
 from serigraph.auditing.reading import read_release
 from serigraph.auditing.result import Examined, examine
 from serigraph.errors import InputRefused
 from serigraph.policy import Policy, read_policy
+from serigraph.tables import read_table
 
 RELEASES_STAGES = ("reading", "matching people", "computing")
 
@@ -32,7 +34,8 @@ def audit_releases(
 
     A release is a generalised table, or a pair of tables that a group links; paths or data frames.
     People are found by matching ``raw`` (the tables that the releases were made from, in their
-    order) or a ``registry`` against the regions; a release that shows ids needs neither.
+    order) or a ``registry`` against the regions; a release that shows ids needs neither. Raw tables
+    with the sensitive column say who hides in which crowd, too.
     ``tolerate`` names what is wrong with the fit and accepted: overlapping regions (each person is
     charged for the worst of its regions), people in no region (they are not charged), regions
     without people (they are left out).
@@ -47,7 +50,8 @@ def audit_releases(
         read = [
             replace(each, label=f"{each.label} ({number})") for number, each in enumerate(read, 1)
         ]
-    everybody = know_people(read, rules, raw, registry)
+    tables = [read_table(source, rules.reading) for source in raw]
+    everybody = know_people(read, rules, tables, registry)
     choice = first_choice(read[0], rules)
     progress("matching people")
     matched = [
@@ -62,4 +66,5 @@ def audit_releases(
         known_members=known_members,
         worst=worst,
         notes=tuple(note for each in matched for note in each.notes),
+        crowds=crowds_of_releases(read, matched, evidence, tables, rules, choice, known_members),
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from serigraph.auditing.agreement import Agreement
+from serigraph.auditing.crowds import CrowdsAfter
 from serigraph.auditing.evidence import Evidence
 from serigraph.auditing.figures import Figures
 from serigraph.auditing.tally import OtherAssumption, Tally, tally
@@ -49,6 +50,7 @@ class Audit(ShortRepr):
     worst: tuple[WorstCase, ...]
     agreement: tuple[Agreement, ...] = ()  # of files and ledger; empty for releases of other tools
     notes: tuple[str, ...] = ()
+    crowds: tuple[CrowdsAfter, ...] = ()  # after each release; not computed on Spark
 
     @property
     def is_within(self) -> bool:
@@ -86,6 +88,7 @@ def examine(
     worst: int = 10,
     agreement: tuple[Agreement, ...] = (),
     notes: tuple[str, ...] = (),
+    crowds: tuple[CrowdsAfter, ...] = (),
 ) -> Examined:
     """Compute every figure from the evidence."""
     found = tally(evidence, known_members=known_members, worst=worst)
@@ -97,6 +100,7 @@ def examine(
         members=evidence.members,
         agreement=agreement,
         notes=notes,
+        crowds=crowds,
     )
 
 
@@ -109,6 +113,7 @@ def told(
     members: Sequence[int],
     agreement: tuple[Agreement, ...] = (),
     notes: tuple[str, ...] = (),
+    crowds: tuple[CrowdsAfter, ...] = (),
 ) -> Examined:
     """The audit that a tally of everybody comes to; pseudonyms are drawn anew."""
     key = secrets.token_bytes(32)
@@ -134,5 +139,6 @@ def told(
         worst=tuple(cases),
         agreement=agreement,
         notes=notes,
+        crowds=crowds,
     )
     return Examined(audit, pseudonyms)

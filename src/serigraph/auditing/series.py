@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-from serigraph.auditing.agreement import compare_files
-from serigraph.auditing.from_ledger import evidence_of
-from serigraph.auditing.result import Examined, examine
-from serigraph.engines import Engine
+from serigraph.auditing.auditor import Auditing, ThisMachine, refuse_name
+from serigraph.auditing.result import Examined, told
 from serigraph.errors import SeriesError
 from serigraph.ledger import Series, notes_on_unknown
 from serigraph.privacy.thresholds import parse_threshold
@@ -20,19 +19,19 @@ SERIES_STAGES = ("checking digests", "comparing files", "reading the ledger", "c
 def audit_series(
     series: str | os.PathLike[str] | Series,
     *,
+    raw: Sequence[Any] = (),
     known_members: int = 1,
     worst: int = 10,
-    engine: Engine = "local",
-    master: str = "",
-    spark_settings: Mapping[str, str] | None = None,
+    engine: Auditing = ThisMachine(),  # noqa: B008 - a frozen record without fields
     progress: Callable[[str], None] = lambda _stage: None,
 ) -> Examined:
     """Recompute every probability of a series from its ledger, and compare its files with it.
 
     ``LedgerDamaged`` if a part or a public file was changed or is missing; whatever else differs
-    between files and ledger is in the audit's ``agreement``. With ``engine="spark"`` the work is
-    done in the active Spark session, or in one at ``master`` with ``spark_settings``.
+    between files and ledger is in the audit's ``agreement``. ``raw`` are the tables that the
+    releases were made from, which say who hides in which crowd. ``engine`` says where it is done.
     """
+    refuse_name(engine)
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     releases = opened.releases()
     if not releases:
@@ -42,31 +41,21 @@ def audit_series(
             where=str(opened.path),
             remedy="publish a release first",
         )
-    if engine == "spark":
-        from serigraph.auditing.on_spark import audit_series_on_spark
-        from serigraph.engines.spark.session import spark_session
-
-        with spark_session(master, settings=spark_settings) as session:
-            return audit_series_on_spark(
-                session,
-                opened,
-                releases,
-                known_members=known_members,
-                worst=worst,
-                progress=progress,
-            )
-    progress("checking digests")
-    opened.check()
-    progress("comparing files")
-    agreement = tuple(compare_files(opened, release) for release in releases)
-    progress("reading the ledger")
-    evidence = evidence_of(opened, releases)
-    progress("computing")
-    return examine(
-        evidence,
-        parse_threshold(releases[-1].threshold),
-        known_members=known_members,
-        worst=worst,
+    with engine.auditor(opened) as auditor:
+        progress("checking digests")
+        auditor.check()
+        progress("comparing files")
+        agreement = auditor.compare(releases)
+        found, (crowds, notes) = auditor.tally(
+            releases, raw, known_members=known_members, worst=worst, progress=progress
+        )
+    return told(
+        found,
+        people=sum(release.newcomers for release in releases),
+        threshold=parse_threshold(releases[-1].threshold),
+        labels=[release.label for release in releases],
+        members=[release.members for release in releases],
         agreement=agreement,
-        notes=notes_on_unknown(opened.unknown_files()),
+        notes=(*notes_on_unknown(opened.unknown_files()), *notes),
+        crowds=crowds,
     )

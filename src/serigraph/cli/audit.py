@@ -10,19 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from serigraph.cli.engine import (
-    EngineName,
-    EngineOption,
-    MasterOption,
-    Place,
-    SettingOption,
-    place,
-)
+from serigraph.cli.crowds import tell_crowds
+from serigraph.cli.engine import EngineName, EngineOption, MasterOption, SettingOption, chosen
 from serigraph.cli.output import Json, print_json, say, stages
 from serigraph.errors import GuaranteeExceeded, InputRefused, LedgerDamaged, StorageError
 
 if TYPE_CHECKING:
     from serigraph.auditing import Audit, Examined, Figures
+    from serigraph.engines import Engine
 
 
 class Misfit(StrEnum):
@@ -45,7 +40,7 @@ def command(
     policy: Annotated[Path | None, typer.Option(help="With --releases: the policy file.")] = None,
     raw: Annotated[
         list[Path] | None,
-        typer.Option(help="With --releases: the table of each release, in order; repeatable."),
+        typer.Option(help="The table that each release was made from, in order; repeatable."),
     ] = None,
     registry: Annotated[
         Path | None, typer.Option(help="With --releases: the population list.")
@@ -71,7 +66,7 @@ def command(
 
     Ends with 4 if a threshold is exceeded, with 6 if files and ledger disagree.
     """
-    where = place(engine, master, spark_setting)
+    where = chosen(engine, master, spark_setting)
     if releases:
         if engine == EngineName.SPARK:
             raise InputRefused(
@@ -79,7 +74,7 @@ def command(
             )
         found = _of_releases(paths, policy, raw, registry, tolerate, known_members, worst)
     else:
-        found = _of_series(paths, known_members, worst, where)
+        found = _of_series(paths, raw, known_members, worst, where)
     if pseudonyms is not None:
         _write_pseudonyms(pseudonyms, found.pseudonyms)
     audit = found.audit
@@ -88,14 +83,16 @@ def command(
             {"within_threshold": audit.is_within, "files_agree": audit.files_agree, "audit": audit}
         )
     else:
-        _tell(audit)
+        _tell(audit, known_members)
     if not audit.files_agree:
         raise typer.Exit(LedgerDamaged.exit_code)
     if not audit.is_within:
         raise typer.Exit(GuaranteeExceeded.exit_code)
 
 
-def _of_series(paths: list[Path], known_members: int, worst: int, where: Place) -> Examined:
+def _of_series(
+    paths: list[Path], raw: list[Path] | None, known_members: int, worst: int, where: Engine
+) -> Examined:
     from serigraph.auditing import SERIES_STAGES, audit_series
 
     if len(paths) != 1:
@@ -105,7 +102,12 @@ def _of_series(paths: list[Path], known_members: int, worst: int, where: Place) 
         )
     with stages(SERIES_STAGES) as progress:
         return audit_series(
-            paths[0], known_members=known_members, worst=worst, progress=progress, **where
+            paths[0],
+            raw=raw or (),
+            known_members=known_members,
+            worst=worst,
+            progress=progress,
+            engine=where,
         )
 
 
@@ -138,7 +140,7 @@ def _of_releases(
         )
 
 
-def _tell(audit: Audit) -> None:
+def _tell(audit: Audit, known_members: int) -> None:
     say(f"{audit.people:,} people, {len(audit.releases)} releases, threshold {audit.threshold}")
     say(f"  {'release':<24} {'alone':>8} {'mean':>8}   {'so far':>8} {'mean':>8} {'above':>18}")
     for each in audit.releases:
@@ -167,6 +169,7 @@ def _tell(audit: Audit) -> None:
             f"  {other.name:<32} largest {float(figures.largest):.4f}, mean {figures.mean:.4f}, "
             f"{figures.people_above:,} people above"
         )
+    tell_crowds(audit.crowds, known_members)
     if audit.worst:
         say("Worst cases (pseudonyms are new in every audit):")
         for case in audit.worst:
@@ -179,7 +182,11 @@ def _tell(audit: Audit) -> None:
             say(f"DISAGREEMENT in release {agreement.label}: {difference}")
     if audit.agreement and audit.files_agree:
         say("The published files and the ledger agree, group by group.")
-    say("The promise holds." if audit.is_within else "The promise is BROKEN.")
+    say(
+        "The promise holds for values that do not persist."
+        if audit.is_within
+        else "The promise is BROKEN."
+    )
 
 
 def _shown(figures: Figures) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -41,16 +41,8 @@ SettingOption = Annotated[
 ]
 
 
-class Place(TypedDict):
-    """The keyword arguments that say where to work."""
-
-    engine: Engine
-    master: str
-    spark_settings: dict[str, str]
-
-
-def place(engine: EngineName, master: str, settings: Sequence[str] | None) -> Place:
-    """What the options say, or ``InputRefused`` where they do not fit each other."""
+def chosen(engine: EngineName, master: str, settings: Sequence[str] | None) -> Engine:
+    """The engine that the options say, or ``InputRefused`` where they do not fit each other."""
     if engine == EngineName.LOCAL and (master or settings):
         raise InputRefused(
             "--master and --spark-setting are for the Spark engine", remedy="add --engine spark"
@@ -61,6 +53,8 @@ def place(engine: EngineName, master: str, settings: Sequence[str] | None) -> Pl
             "a setting of Spark is not like KEY=VALUE",
             remedy="write for example --spark-setting spark.executor.memory=4g",
         )
-    return Place(
-        engine=engine.value, master=master, spark_settings={key: value for key, _, value in pairs}
-    )
+    from serigraph.engines import Local, Spark
+
+    if engine == EngineName.LOCAL:
+        return Local()
+    return Spark(master=master, settings={key: value for key, _, value in pairs})

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from serigraph.cli.engine import EngineName, EngineOption, MasterOption, SettingOption, place
+from serigraph.cli.engine import EngineName, EngineOption, MasterOption, SettingOption, chosen
 from serigraph.cli.output import Json, print_json, say
 
 
@@ -22,7 +22,7 @@ def command(
     """Write the ledger as Parquet, for others to check; it holds ids, so keep it safe."""
     from serigraph.engines import export
 
-    export(series, folder, **place(engine, master, spark_setting))
+    export(series, folder, engine=chosen(engine, master, spark_setting))
     written = sorted(folder.glob("*.parquet"))
     if as_json:
         print_json({"files": written})

@@ -134,9 +134,7 @@ def _end_with(parent: int) -> None:
 
 
 def _say_nothing_but_in_python() -> None:
-    """Keep what libraries say of memory, thousands of lines at times, off the terminal; also the
-    exceptions that they print and do not raise."""
-    sys.excepthook = lambda *_printed: None
+    """Keep what libraries say of memory, thousands of lines at times, off the terminal."""
     if sys.stderr is not None:
         sys.stderr = os.fdopen(os.dup(sys.stderr.fileno()), "w", buffering=1)
         nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from serigraph.cli.engine import EngineName, EngineOption, MasterOption, SettingOption, place
+from serigraph.cli.engine import EngineName, EngineOption, MasterOption, SettingOption, chosen
 from serigraph.cli.output import Json, plain, print_json, say, stages
 from serigraph.cli.value_list import value_lines
 from serigraph.errors import NotTold
@@ -72,7 +72,7 @@ def command(
             sign=sign,
             progress=progress,
             documents=write_documents if as_json else _show_values_first,
-            **place(engine, master, spark_setting),
+            engine=chosen(engine, master, spark_setting),
         )
     try:
         if as_json:
@@ -144,7 +144,7 @@ def _tell(release: Published) -> None:
 
 
 def _tell_singled_out(figures: Mapping[str, Any]) -> None:
-    from serigraph.publishing.singled_out import SingledOut
+    from serigraph.publishing.published import SingledOut
 
     singled = SingledOut.of(figures)
     if singled is not None:

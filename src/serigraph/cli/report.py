@@ -15,6 +15,10 @@ def command(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the files [default: 'report' in the series]")
     ] = None,
+    raw: Annotated[
+        list[Path] | None,
+        typer.Option(help="The table that each release was made from, in order; repeatable."),
+    ] = None,
     sign: Annotated[
         Path | None, typer.Option(metavar="KEY", help="Sign the certificate with this key.")
     ] = None,
@@ -25,7 +29,7 @@ def command(
     from serigraph.reporting import report_series
 
     with stages(SERIES_STAGES) as progress:
-        made = report_series(series, out, sign=sign, progress=progress)
+        made = report_series(series, out, raw=raw or (), sign=sign, progress=progress)
     if as_json:
         print_json(
             {
@@ -39,6 +43,7 @@ def command(
         return
     worst = made.audit.over_all.worst
     told = f"probability at worst {worst}" if worst else "nobody was ever exposed"
-    say(f"The promise holds over {len(made.audit.releases)} releases: {told}")
+    number = len(made.audit.releases)
+    say(f"The promise holds over {number} releases for values that do not persist: {told}")
     say(f"  {made.report}")
     say(f"  {made.certificate}")

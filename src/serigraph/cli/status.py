@@ -102,7 +102,7 @@ def _shown(pair: WorstPair | None) -> str:
 
 
 def _singled_out(figures: Mapping[str, Any]) -> str:
-    from serigraph.publishing.singled_out import SingledOut
+    from serigraph.publishing.published import SingledOut
 
     singled = SingledOut.of(figures)
     if singled is None:
@@ -112,7 +112,7 @@ def _singled_out(figures: Mapping[str, Any]) -> str:
 
 def _tell_singled_out(found: Status) -> None:
     """In words, of the latest release for which there are any."""
-    from serigraph.publishing.singled_out import SingledOut
+    from serigraph.publishing.published import SingledOut
 
     for each in reversed(found.releases):
         singled = SingledOut.of(each.summary)

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TextIO
 
+from serigraph.cli.unforeseen import SHOW_ALL
+
 
 class Telling:
     """Whether something is being written, which may take as long as the reader likes: in memory
@@ -84,13 +86,41 @@ class Outlet(io.TextIOBase):
             os.close(nowhere)
 
 
+class WithoutTracebacks(Outlet):
+    """A stream that leaves out tracebacks: where there is no memory, libraries print exceptions
+    that they do not raise, and do not ask ``sys.excepthook`` whether they may."""
+
+    _line = ""  # its end is still to come
+    _is_traceback = False
+
+    def write(self, text: str) -> int:
+        *lines, self._line = (self._line + text).split("\n")
+        for line in lines:
+            if self._is_traceback:
+                self._is_traceback = line.startswith(" ")  # the exception itself ends it
+            elif line.startswith("Traceback (most recent call last):"):
+                self._is_traceback = True
+            else:
+                super().write(line + "\n")
+        return len(text)
+
+    def flush(self) -> None:
+        if self._line and not self._is_traceback:
+            super().write(self._line)
+            self._line = ""
+        super().flush()
+
+
 @contextmanager
 def standard_streams(telling: Telling | None = None) -> Iterator[Outlet]:
-    """Let nothing that is said fail; gives standard output, which knows whether it was told."""
+    """Let nothing that is said fail; gives standard output, which knows whether it was told. A
+    process that is supervised (its ``telling`` is given) shows no traceback, unless asked to."""
     _occupy()
     before = sys.stdout, sys.stderr
     out = Outlet(sys.stdout, telling)
-    sys.stdout, sys.stderr = out, Outlet(sys.stderr, telling)
+    hides_tracebacks = telling is not None and not os.environ.get(SHOW_ALL)
+    error_stream = WithoutTracebacks if hides_tracebacks else Outlet
+    sys.stdout, sys.stderr = out, error_stream(sys.stderr, telling)
     try:
         yield out
     finally:

@@ -5,20 +5,47 @@ from typing import TYPE_CHECKING
 from serigraph.runtime.on_demand import on_demand
 
 if TYPE_CHECKING:
-    from serigraph.engines.exporting import export
+    from serigraph.engines.choosing import Local, Spark, engine_for, export
+    from serigraph.engines.interface import (
+        Engine,
+        Form,
+        Known,
+        Measure,
+        PeopleFacts,
+        Plan,
+        VerifiedRelease,
+    )
     from serigraph.engines.local import make_release
-    from serigraph.engines.plan import Engine, Form, Plan, VerifiedRelease
 
 __getattr__, __dir__ = on_demand(
     __name__,
     {
-        "Engine": "serigraph.engines.plan",
-        "Form": "serigraph.engines.plan",
-        "VerifiedRelease": "serigraph.engines.plan",
-        "Plan": "serigraph.engines.plan",
-        "export": "serigraph.engines.exporting",
+        "Engine": "serigraph.engines.interface",
+        "Form": "serigraph.engines.interface",
+        "Known": "serigraph.engines.interface",
+        "Local": "serigraph.engines.choosing",
+        "Measure": "serigraph.engines.interface",
+        "PeopleFacts": "serigraph.engines.interface",
+        "Plan": "serigraph.engines.interface",
+        "Spark": "serigraph.engines.choosing",
+        "VerifiedRelease": "serigraph.engines.interface",
+        "engine_for": "serigraph.engines.choosing",
+        "export": "serigraph.engines.choosing",
         "make_release": "serigraph.engines.local",
     },
 )
 
-__all__ = ["Engine", "Form", "Plan", "VerifiedRelease", "export", "make_release"]
+__all__ = [
+    "Engine",
+    "Form",
+    "Known",
+    "Local",
+    "Measure",
+    "PeopleFacts",
+    "Plan",
+    "Spark",
+    "VerifiedRelease",
+    "engine_for",
+    "export",
+    "make_release",
+]

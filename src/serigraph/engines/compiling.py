@@ -20,8 +20,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from serigraph.engines.earlier_releases import remembered
+from serigraph.engines.interface import Form, Plan
 from serigraph.engines.local import make_release
-from serigraph.engines.plan import Form, Plan
 from serigraph.errors import Infeasible
 from serigraph.grouping.districts import DISTRICT
 from serigraph.model import Domain, Past, Population, ProtectedValue
@@ -93,11 +94,16 @@ def rehearse() -> None:
         people = np.arange(size)
         few = np.where((people % _FEW == 0) & (people < size // 2), people % _VALUES, -1)
         for form, held in zip(forms, (people % _VALUES, few), strict=True):
-            make_release(_population(held), Past.none(size), _plan(form), SeededRandomness(0))
+            _make(_population(held), Past.none(size), _plan(form))
     together = np.zeros((size, 1), dtype=np.int32)
     spent = Past.of_groups(together, lengths=[1], value=[0], count=[1], size=[2])
     with suppress(Infeasible):
-        make_release(_population(few), spent, _plan("bucketised"), SeededRandomness(0))
+        _make(_population(few), spent, _plan("bucketised"))
+
+
+def _make(population: Population, past: Past, plan: Plan) -> None:
+    earlier = remembered(population.ids, population.protected_names, past)
+    make_release(population, past, earlier, plan, SeededRandomness(0))
 
 
 def _population(held: NDArray[np.int64]) -> Population:

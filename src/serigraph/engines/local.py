@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -10,9 +9,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.engines.feasibility import Counts, missing_holders, refusal
-from serigraph.engines.plan import Plan, VerifiedRelease
-from serigraph.engines.suppression import TellingGaps, demand_of, thinned, withdrawn
+from serigraph.engines.interface import Plan, VerifiedRelease
+from serigraph.engines.suppression import (
+    Counts,
+    TellingGaps,
+    demand_of,
+    missing_holders,
+    refusal,
+    thinned,
+    withdrawn,
+)
 from serigraph.errors import GuaranteeExceeded
 from serigraph.grouping import Box, Demand, Grouping, form_groups
 from serigraph.model import Past, Population, occurring
@@ -20,23 +26,23 @@ from serigraph.recoding import bucketised, extents, generalised, normalised_widt
 from serigraph.runtime.progress import Progress, no_progress
 from serigraph.runtime.randomness import Randomness, shuffled
 from serigraph.runtime.threads import TOGETHER, parallel_map, slices
-from serigraph.verification import Proposal, check_gaps, verify
+from serigraph.verification import EarlierReleases, Proposal, check_gaps, verify
 
 
 def make_release(
     population: Population,
     history: Past,
+    earlier: EarlierReleases,
     plan: Plan,
     randomness: Randomness,
     progress: Progress = no_progress,
-    everybody: Callable[[], Past] | None = None,
 ) -> VerifiedRelease:
     """Make a release in memory.
 
-    ``everybody`` recalls the past of all people that the ledger knows, for the verifier to charge
-    them where values are suppressed; without it, there is nobody but the population. Raises
-    `Infeasible` where values do not fit and nobody allowed to suppress them, or their absence would
-    tell too much, and `GuaranteeExceeded` where the verifier disagrees.
+    Groups are formed by the ``history`` of these people; the verifier does not see it, and reads
+    the ``earlier`` releases. Raises `Infeasible` where values do not fit and nobody allowed to
+    suppress them, or their absence would tell too much, and `GuaranteeExceeded` where the verifier
+    disagrees.
     """
     if plan.is_presence_known and not population.present.all():
         # People who are known to be absent give no cover and are exposed to nothing.
@@ -49,7 +55,7 @@ def make_release(
         if not population.present.any():
             hopeless = "suppression would leave nobody to publish"
         elif population is not whole:
-            check_gaps(whole, population, everybody() if everybody else history, plan.label)
+            check_gaps(whole, population, earlier, plan.label)
     except GuaranteeExceeded as exceeded:
         hopeless = exceeded.what
     except TellingGaps as telling:
@@ -61,9 +67,7 @@ def make_release(
         base = demand_of(whole.protected, plan).base_targets(whole)
         missing = missing_holders(before, Counts.of(population))
         raise refusal(before, base, missing, plan, history.releases, hopeless)
-    return finished(
-        whole, population, history, everybody, plan, grouping, randomness, progress=progress
-    )
+    return finished(whole, population, earlier, plan, grouping, randomness, progress=progress)
 
 
 def _fitted(
@@ -119,8 +123,7 @@ def formed(
 def finished(
     whole: Population,
     population: Population,
-    history: Past,
-    everybody: Callable[[], Past] | None,
+    earlier: EarlierReleases,
     plan: Plan,
     grouping: Grouping,
     randomness: Randomness,
@@ -135,10 +138,9 @@ def finished(
         recoded = beside.submit(_recoded, population, demand, plan, grouping, randomness)
         proof = verify(
             population,
-            history,
-            Proposal(grouping.group, grouping.low, grouping.high),
+            earlier,
+            Proposal(plan.form, grouping.group, grouping.low, grouping.high),
             whole=whole,
-            everybody=everybody,
             presence_known=plan.is_presence_known,
             minimum_size=plan.minimum_size,
             where=f"release {plan.label}",

@@ -51,9 +51,9 @@ def audit_series(
 def _largest(history: Past, place: int) -> Fraction:
     """The largest breach probability of one person, in fractions."""
     exposures: dict[int, list[Exposure]] = {}
-    groups = history.groups[place]
-    for each in history.held(groups[groups >= 0])[1].tolist():
-        exposures.setdefault(int(history.value[each]), []).append(
-            Exposure(int(history.size[each]), int(history.count[each]))
+    held = history.held
+    for each in history.exposures(slice(place, place + 1))[2].tolist():
+        exposures.setdefault(int(held.value[each]), []).append(
+            Exposure(int(held.size[each]), int(held.count[each]))
         )
     return max(map(breach_probability, exposures.values()), default=Fraction(0))

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.model import Past, Population, Proof
+from serigraph.verification import RememberedRelease, RememberedReleases
 
 
 @dataclass(frozen=True)
@@ -89,4 +90,21 @@ def recalled(past: Sequence[Shown], ids: NDArray[np.int64], protected: Sequence[
         value=np.concatenate(values),
         count=np.concatenate(counts),
         size=np.concatenate(sizes),
+    )
+
+
+def remembered(past: Sequence[Shown]) -> RememberedReleases:
+    """The same releases for the verifier."""
+    return RememberedReleases(
+        tuple(
+            RememberedRelease(
+                ids=pl.Series(shown.ids),
+                group=shown.group,
+                size=shown.size,
+                value_group=shown.value_group,
+                value_name=shown.value_name,
+                value_count=shown.value_count,
+            )
+            for shown in past
+        )
     )

@@ -16,7 +16,7 @@ from serigraph.errors import PromiseError
 from serigraph.experiments.baselines import Grouped, anatomy, mondrian, unprotected
 from serigraph.experiments.exposure_audit import audit_series
 from serigraph.experiments.m_invariance import Memory, m_invariant
-from serigraph.experiments.memory import Shown, recalled
+from serigraph.experiments.memory import Shown, recalled, remembered
 from serigraph.experiments.setting import Setting, populations
 from serigraph.experiments.source import VALUE, Source
 from serigraph.model import Population, link_gaps
@@ -167,7 +167,7 @@ def _published(
         allows_suppression=True,
         sensitive=VALUE,
     )
-    made = make_release(table, history, plan, randomness)
+    made = make_release(table, history, remembered(past), plan, randomness)
     ids = made.population.ids.to_numpy()
     group = np.full(made.population.size, -1, dtype=np.int64)
     group[np.searchsorted(ids, made.proof.ids.to_numpy())] = made.proof.group

@@ -65,9 +65,10 @@ class GroupingInput(NamedTuple):
     holds_one: bool  # everybody holds just one value
     weight: NDArray[np.uint8]  # 1 if the person counts in n
     key: NDArray[np.int64]  # random, one a person
-    past: NDArray[np.integer]  # [row, release] -> where the list of the past group begins, or -1
+    past: NDArray[np.int32]  # [row, release] -> the past group, or -1
     past_row: NDArray[np.uint32]  # of each person, if there is a past
-    past_lists: NDArray[np.integer]  # how many exposures, and their numbers
+    past_start: NDArray[np.int64]  # where the exposures of each past group begin in the next
+    past_exposure: NDArray[np.integer]  # numbers of exposures; no group is without any
     exposure_value: NDArray[np.int32]
     exposure_survival: NDArray[np.float64]  # 1 - n_s/n
     neediest: NDArray[np.float64]  # of each row of the past, the largest target it asks for
@@ -87,7 +88,7 @@ class Scratch(NamedTuple):
     linked: NDArray[np.int64]  # people of the cell that were linked to the value before
     links: NDArray[np.int64]  # of one person to each value
     survival: NDArray[np.float64]  # likewise
-    spans: NDArray[np.int64]  # [person, begin | end | spare, past group] in the lists of the past
+    spans: NDArray[np.int64]  # [person, begin | end | spare, past group] of exposures
     right: NDArray[np.int32]  # [value, cut] holders on the right of it; behind them all people
     touched: NDArray[np.uint32]  # values in the cell; room for one more
     local: NDArray[np.uint32]  # place of a value among the touched ones

@@ -1,6 +1,6 @@
 """The past: what the releases before leave for the next one, person by person.
 
-The only module of grouping that walks the past. Numbers that index its lists are made unsigned
+The only module of grouping that walks the past. Numbers that index its arrays are made unsigned
 where the loop is the innermost one: Numba then does not ask whether they count from the end, which
 takes a tenth of the walk.
 """
@@ -53,7 +53,7 @@ def find_past(f: GroupingInput, s: Scratch, people: NDArray[np.uint32], cell: Ce
     """Write to ``s.spans``, for up to TOGETHER people, where the exposures of each past group begin
     and end, and behind them how many groups there are.
 
-    Both ends of everybody's row are read first, and those of every group's list before the list.
+    Both ends of everybody's row are read first, and those of every group's exposures before these.
     Nothing waits for anything of another group or person, so that memory brings all of them
     together.
     """
@@ -70,11 +70,11 @@ def find_past(f: GroupingInput, s: Scratch, people: NDArray[np.uint32], cell: Ce
         spans[k, 2, releases] = groups
     for k in range(cell.end - cell.begin):
         for j in range(spans[k, 2, releases]):
-            begin = spans[k, 0, j] + 1
-            spans[k, 0, j], spans[k, 1, j] = begin, begin + f.past_lists[np.uint64(begin - 1)]
+            group = np.uint64(spans[k, 0, j])
+            spans[k, 0, j], spans[k, 1, j] = f.past_start[group], f.past_start[group + np.uint64(1)]
     for k in range(cell.end - cell.begin):
         for j in range(spans[k, 2, releases]):
-            spans[k, 2, j] = f.past_lists[np.uint64(spans[k, 1, j] - 1)]
+            spans[k, 2, j] = f.past_exposure[np.uint64(spans[k, 1, j] - 1)]
 
 
 @kernel_helper
@@ -90,11 +90,11 @@ def walk_past(f: GroupingInput, s: Scratch, touched: int, k: int) -> None:
     # it in a hundred times the time.
     for j in range(s.spans[k, 2, f.past.shape[1]]):
         for e in range(np.uint64(s.spans[k, 0, j]), np.uint64(s.spans[k, 1, j])):
-            exposure = np.uint32(f.past_lists[e])
+            exposure = np.uint32(f.past_exposure[e])
             value = np.uint32(f.exposure_value[exposure])
             s.survival[value] = max(s.survival[value] * f.exposure_survival[exposure], SMALLEST)
         for e in range(s.spans[k, 0, j], s.spans[k, 1, j] if f.counts_links else s.spans[k, 0, j]):
-            s.links[f.exposure_value[f.past_lists[e]]] += 1
+            s.links[f.exposure_value[f.past_exposure[e]]] += 1
 
 
 @kernel_helper
@@ -165,9 +165,11 @@ def meet_values(f: GroupingInput, s: Scratch, row: int) -> int:
     its survival; returns how many values they are."""
     met = int64(0)
     for j in range(f.past.shape[1]):
-        at = int64(f.past[row, j])
-        for e in range(at + 1, at + 1 + f.past_lists[at] if at >= 0 else at + 1):
-            exposure = f.past_lists[e]
+        group = f.past[row, j]
+        if group < 0:
+            continue
+        for e in range(f.past_start[group], f.past_start[group + 1]):
+            exposure = f.past_exposure[e]
             value = f.exposure_value[exposure]
             s.touched[met] = value
             met += s.links[value] == 0

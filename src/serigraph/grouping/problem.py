@@ -41,7 +41,7 @@ class Demand:
         release: if that does not leave enough, the past of each person has to be walked.
         """
         kept = np.ones(len(population.protected))
-        np.minimum.at(kept, history.value, 1.0 - history.count / history.size)
+        np.minimum.at(kept, history.held.value, history.held.survival)
         after = kept**history.releases * (1.0 - 1.0 / self.base_targets(population))
         threshold = np.array([float(value.threshold) for value in population.protected])
         return bool((after > 1.0 - threshold + _ROUNDING).all())
@@ -79,11 +79,12 @@ def facts(
         holds_one=holds_one,
         weight=_own(weight, np.uint8),
         key=_own(key.view(np.int64), np.int64),
-        past=_own(history.groups, history.groups.dtype.type),
+        past=_own(history.group, np.int32),
         past_row=np.arange(population.size if history.releases else 0, dtype=np.uint32),
-        past_lists=_own(history.lists, history.lists.dtype.type),
-        exposure_value=_own(history.value, np.int32),
-        exposure_survival=1.0 - history.count / history.size,
+        past_start=_own(history.held.start, np.int64),
+        past_exposure=_own(history.held.exposure, history.held.exposure.dtype.type),
+        exposure_value=_own(history.held.value, np.int32),
+        exposure_survival=history.held.survival,
         neediest=np.empty(0),
         base=demand.base_targets(population),
         rule=np.array([row[kind] for kind in of_value], dtype=np.int32),

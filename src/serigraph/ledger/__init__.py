@@ -1,6 +1,7 @@
 """The ledger: what was published of whom, kept for good, and the only way to add to it."""
 
 from serigraph.ledger.parts import id_type_of
+from serigraph.ledger.reader import Reader
 from serigraph.ledger.recovery import notes_on_unknown
 from serigraph.ledger.release import (
     PRESENCE_KNOWN,
@@ -21,6 +22,7 @@ __all__ = [
     "PRESENCE_UNKNOWN",
     "FileDigest",
     "PastExposure",
+    "Reader",
     "ReleaseDraft",
     "ReleaseRecord",
     "Series",

@@ -22,10 +22,8 @@ from serigraph.errors import (
     StorageError,
 )
 from serigraph.ledger.catalog import Catalog
-from serigraph.ledger.exporting import export_ledger
 from serigraph.ledger.layout import RESERVED, Layout
-from serigraph.ledger.parts import check_id_type, read_people
-from serigraph.ledger.recall import recall_exposures, recall_names, recall_past
+from serigraph.ledger.reader import Reader
 from serigraph.ledger.recovery import (
     Comparing,
     check_files,
@@ -50,9 +48,9 @@ from serigraph.ledger.storage import (
     write_durably,
 )
 from serigraph.ledger.writer import Writer, writer_of
-from serigraph.model import Past, link_gaps
-from serigraph.paths import check_path
+from serigraph.model import Past
 from serigraph.privacy.link_chances import LinkGaps
+from serigraph.texts import check_path
 
 
 class Series:
@@ -120,42 +118,35 @@ class Series:
         recover_quietly(layout)
         return series
 
-    def releases(self) -> tuple[ReleaseRecord, ...]:
-        """All releases, oldest first, after the chain of the catalog was checked."""
+    def reader(self) -> Reader:
+        """Reads the ledger as it is now, after the chain of the catalog was checked. Whoever asks
+        for more than one thing asks one reader, so that the catalog is read once."""
         with Catalog.opened(self._layout.catalog) as catalog:
-            return catalog.releases()
+            return Reader(self._layout, catalog.releases())
+
+    def releases(self) -> tuple[ReleaseRecord, ...]:
+        """All releases, oldest first."""
+        return self.reader().releases
 
     def history(self, ids: pl.Series, protected: Sequence[str]) -> Past:
-        """What the ledger knows of these people, in their order, for the values named.
-
-        People that it does not know have -1 everywhere; values that are not named are left out.
-        ``TableError`` if the ids are of another type than the series has.
-        """
-        releases = self.releases()
-        check_id_type(ids, releases)
-        return recall_past(self._layout, releases, ids, protected)[1]
+        """What the ledger knows of these people, in their order, for the values named."""
+        return self.reader().history(ids, protected)
 
     def people(self) -> pl.DataFrame:
         """Everybody that was ever a member: ``person``, the number given once, and ``id``."""
-        return read_people(self._layout, self.releases())
+        return self.reader().people()
 
     def protected_names(self) -> tuple[str, ...]:
         """Every protected value that was ever in a group, ascending."""
-        return recall_names(self._layout, self.releases())
+        return self.reader().protected_names()
 
     def link_gaps(self) -> LinkGaps:
         """How many releases lay between the links of everybody, and since the last ones."""
-        if not self.releases():
-            return LinkGaps()
-        names = self.protected_names()
-        return link_gaps(self.history(self.people()["id"], names), len(names))
+        return self.reader().link_gaps()
 
     def exposures(self, person: str | int, value: str) -> tuple[PastExposure, ...]:
-        """Every past group that held the person and the value, oldest first.
-
-        ``InputRefused`` if the ledger does not know the person.
-        """
-        return recall_exposures(self._layout, self.releases(), person, value)
+        """Every past group that held the person and the value, oldest first."""
+        return self.reader().exposures(person, value)
 
     def check(self, compare: Comparing = compare_here) -> None:
         """Compare everything with its digest: the catalog's chain, all parts, all public files.
@@ -195,7 +186,7 @@ class Series:
 
     def export(self, folder: str | Path) -> None:
         """Write the ledger as Parquet, by the published contract, into a new or empty folder."""
-        export_ledger(self._layout, self.releases(), Path(folder).absolute())
+        self.reader().export(Path(folder).absolute())
 
     @contextmanager
     def writing(self, wait: float = 0.0, compare: Comparing | None = None) -> Iterator[Writer]:

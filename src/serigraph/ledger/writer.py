@@ -21,15 +21,12 @@ from serigraph.errors import (
     StorageError,
 )
 from serigraph.ledger.catalog import Catalog
+from serigraph.ledger.encoding import EncodedParts, encode_parts
 from serigraph.ledger.layout import Layout
-from serigraph.ledger.numbers import Numbered
-from serigraph.ledger.parts import (
-    EncodedParts,
-    check_id_type,
-    encode_parts,
-    id_type_of,
-)
-from serigraph.ledger.recall import recall_past
+from serigraph.ledger.parts import check_id_type, id_type_of
+from serigraph.ledger.past import recall_past
+from serigraph.ledger.person_numbers import Numbered
+from serigraph.ledger.reader import Reader
 from serigraph.ledger.recovery import (
     Comparing,
     check_parts,
@@ -70,22 +67,26 @@ class Writer:
 
     def __init__(
         self,
-        layout: Layout,
+        ledger: Reader,
         catalog: Catalog,
-        releases: tuple[ReleaseRecord, ...],
         *,
         unknown_files: tuple[str, ...],
         is_checked: bool,
     ):
-        self.releases = releases
+        self.ledger = ledger
         self.unknown_files = unknown_files  # see ``Series.unknown_files``
         self._is_checked = is_checked
-        self.staging: Path = layout.staged(len(releases) + 1)
-        self.drafts: Path = layout.drafts(len(releases) + 1)
-        self._layout = layout
+        self.staging: Path = ledger.layout.staged(len(ledger.releases) + 1)
+        self.drafts: Path = ledger.layout.drafts(len(ledger.releases) + 1)
+        self._layout = ledger.layout
         self._catalog = catalog
         self._is_done = False
         self._asked: Numbered | None = None
+
+    @property
+    def releases(self) -> tuple[ReleaseRecord, ...]:
+        """All releases before this one, oldest first."""
+        return self.ledger.releases
 
     def ensure_follows(self, chain: str | None) -> None:
         """Refuse if the series does not end in the release with this chain digest, or, if that is
@@ -315,9 +316,8 @@ def writer_of(layout: Layout, wait: float, compare: Comparing | None) -> Iterato
                 check_parts(layout, releases, compare)
             sweep(layout, releases)
             writer = Writer(
-                layout,
+                Reader(layout, releases),
                 catalog,
-                releases,
                 unknown_files=unknown_files(found, releases),
                 is_checked=compare is not None,
             )

@@ -1,15 +1,8 @@
 """The people of a release and their past, as arrays that every later step reads."""
 
-from serigraph.model.domain import Domain, Kind
-from serigraph.model.past import (
-    DistinctExposures,
-    Exposures,
-    Past,
-    kind_of_numbers,
-    kind_of_places,
-    lists_of,
-)
-from serigraph.model.people import CodedValues, Population, ProtectedValue
+from serigraph.model.kinds import KINDS, Kind
+from serigraph.model.past import Compositions, Past
+from serigraph.model.people import CodedValues, Domain, Population, ProtectedValue
 from serigraph.model.proof import Gap, Proof
 from serigraph.model.standing import Standing, link_gaps, standing
 from serigraph.model.taxonomy import Taxonomy
@@ -26,10 +19,10 @@ from serigraph.runtime.ordering import (
 )
 
 __all__ = [
+    "KINDS",
     "CodedValues",
-    "DistinctExposures",
+    "Compositions",
     "Domain",
-    "Exposures",
     "Gap",
     "Kind",
     "Past",
@@ -40,10 +33,7 @@ __all__ = [
     "Taxonomy",
     "are_in_order",
     "ascend",
-    "kind_of_numbers",
-    "kind_of_places",
     "link_gaps",
-    "lists_of",
     "occurrences",
     "occurring",
     "order_by",

@@ -38,18 +38,16 @@ def standing(history: Past, thresholds: Sequence[Fraction]) -> Standing:
     Without compiled code, which takes longer to load than this takes on most ledgers.
     """
     values = max(len(thresholds), 1)
-    survived = np.log(np.maximum(1.0 - history.count / history.size, _NOTHING_LEFT))
+    survived = np.log(np.maximum(history.held.survival, _NOTHING_LEFT))
     budget = np.log1p(-np.array([float(each) for each in thresholds]))
     most = min(history.releases, MOST_LINKS)
 
     def part(people: slice) -> Standing:
-        groups = history.groups[people]
-        person, release = np.nonzero(groups >= 0)
-        group = groups[person, release]
-        lengths, exposure = history.held(group)
-        pair = np.repeat(person * values, lengths) + history.value[exposure]
-        times = np.bincount(pair, minlength=len(groups) * values)
-        total = np.bincount(pair, survived[exposure], minlength=len(groups) * values)
+        pairs = (people.stop - people.start) * values
+        person, _, exposure = history.exposures(people)
+        pair = person * values + history.held.value[exposure]
+        times = np.bincount(pair, minlength=pairs)
+        total = np.bincount(pair, survived[exposure], minlength=pairs)
         linked = np.flatnonzero(times)
         value = linked % values
         tenth = np.ceil(total[linked] / budget[value] * BINS - 1e-9).astype(np.int64) - 1
@@ -60,7 +58,7 @@ def standing(history: Past, thresholds: Sequence[Fraction]) -> Standing:
         )
 
     longest = max(_TOGETHER // values, 1)
-    parts = parallel_map(part, slices(len(history.groups), longest))
+    parts = parallel_map(part, slices(len(history.group), longest))
     return Standing(
         np.sum([each.spent for each in parts], axis=0)[: len(thresholds)],
         np.sum([each.links for each in parts], axis=0)[: len(thresholds)],
@@ -73,12 +71,10 @@ def link_gaps(history: Past, values: int) -> LinkGaps:
     releases = history.releases
 
     def part(people: slice) -> NDArray[np.int64]:
-        groups = history.groups[people]
-        person, release = np.nonzero(groups >= 0)
-        lengths, exposure = history.held(groups[person, release])
-        pair = np.repeat(person * values, lengths) + history.value[exposure]
+        person, release, exposure = history.exposures(people)
+        pair = person * values + history.held.value[exposure]
         order = np.argsort(pair, kind="stable")  # the releases of a pair stay in order
-        pair, release = pair[order], np.repeat(release, lengths)[order]
+        pair, release = pair[order], release[order]
         is_first, is_last = np.ones((2, len(pair)), dtype=np.bool_)
         is_first[1:] = is_last[:-1] = pair[1:] != pair[:-1]
         until = np.where(is_last, releases - 1, np.roll(release, -1))
@@ -90,7 +86,7 @@ def link_gaps(history: Past, values: int) -> LinkGaps:
     if not releases:
         return LinkGaps()
     longest = max(_TOGETHER // max(values, 1), 1)
-    counts = np.sum(parallel_map(part, slices(len(history.groups), longest)), axis=0)
+    counts = np.sum(parallel_map(part, slices(len(history.group), longest)), axis=0)
     link, gap, is_last = np.unravel_index(np.flatnonzero(counts), (releases, releases, 2))
     return LinkGaps.of(
         zip(

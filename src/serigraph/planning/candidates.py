@@ -14,11 +14,10 @@ from serigraph.policy.strategy import (
     ConstantStrategy,
     GeometricStrategy,
     ScheduleStrategy,
-    StrategySection,
-    strategy_toml,
+    StrategyForm,
 )
 from serigraph.privacy.link_chances import LinkGaps
-from serigraph.privacy.strategies import ConstantRatio, Geometric, OptimalSchedule, Strategy
+from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import parse_threshold
 
 _DIGITS = 6  # of a chance, so that a section can be read and pasted
@@ -29,7 +28,7 @@ class Candidate:
     """One section [strategy] under one threshold, and the strategy that it asks for now."""
 
     threshold: Fraction
-    section: StrategySection
+    section: StrategyForm
     strategy: Strategy
     is_policy: bool = False
 
@@ -41,20 +40,12 @@ class Candidate:
     @property
     def short_name(self) -> str:
         """The name as a legend has it."""
-        match self.strategy:
-            case ConstantRatio(releases=releases):
-                what = f"constant for {releases}"
-            case Geometric(factor=factor):
-                what = f"geometric {factor}"
-            case OptimalSchedule(link_chances=chances):
-                what = f"schedule for {len(chances)}"
-        replanned = "" if self.strategy.replan else " as planned"
-        return f"{what}{replanned}, threshold {self.threshold}"
+        return f"{self.strategy.short_name()}, threshold {self.threshold}"
 
     @property
     def toml(self) -> str:
         """What to put into the policy file to take it."""
-        return strategy_toml(self.section)
+        return self.section.toml()
 
 
 def candidates(
@@ -73,7 +64,7 @@ def candidates(
     geometric strategy, and the schedule that is optimal if people come back at the return rate.
     """
     chances = [round(max(return_rate**link, 10.0**-_DIGITS), _DIGITS) for link in range(releases)]
-    sections: list[StrategySection] = [
+    sections: list[StrategyForm] = [
         *(_section(ConstantStrategy, releases=each) for each in (lengths or [releases])),
         *(_section(GeometricStrategy, name="geometric", factor=each) for each in (factors or [2])),
         _section(ScheduleStrategy, name="schedule", link_chances=chances),
@@ -101,7 +92,7 @@ def _threshold(given: int | str | Fraction) -> Fraction:
         ) from None
 
 
-def _section(kind: type[StrategySection], **given: object) -> StrategySection:
+def _section(kind: type[StrategyForm], **given: object) -> StrategyForm:
     try:
         return kind.model_validate(given)
     except ValidationError as error:

@@ -14,8 +14,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.engines import Plan, make_release
+from serigraph.engines.earlier_releases import remembered
 from serigraph.errors import PromiseError
-from serigraph.model import Exposures, Past, Population, Proof
+from serigraph.model import Compositions, Past, Population, Proof
 from serigraph.privacy.strategies import Strategy
 from serigraph.runtime.randomness import SeededRandomness
 
@@ -53,6 +54,7 @@ def rehearse(
 ) -> tuple[Expected, ...]:
     """So many releases from now on; fewer where at some point nothing can be published any more."""
     draw = np.random.default_rng(seed)
+    names = [value.name for value in population.protected]
     found: list[Expected] = []
     for number in range(releases):
         plan = Plan(
@@ -66,7 +68,8 @@ def rehearse(
             sensitive=stage.sensitive,
         )
         try:
-            made = make_release(population, history, plan, SeededRandomness(seed + number))
+            earlier = remembered(population.ids, names, history)
+            made = make_release(population, history, earlier, plan, SeededRandomness(seed + number))
         except PromiseError:
             break  # everything was used up, or everything would be suppressed
         linked = np.unique(made.proof.value_group)
@@ -93,20 +96,13 @@ def _after(history: Past, proof: Proof, population: Population, is_presence_know
     order = np.lexsort((value, proof.value_group))
     of_entry = proof.value_group[order].astype(np.int64)
     kept, lengths = np.unique(of_entry, return_counts=True)
-    shown_as = np.full(len(proof.size), -1, dtype=np.int32)
-    group, past_lengths, exposure = history.numbered()
-    first = len(past_lengths)
-    shown_as[kept] = np.arange(first, first + len(kept), dtype=np.int32)
-    now = np.full((population.size, 1), -1, dtype=np.int32)
-    now[population.ids.search_sorted(proof.ids).to_numpy(), 0] = shown_as[proof.group]
+    number = np.full(len(proof.size), -1, dtype=np.int32)
+    number[kept] = np.arange(len(kept))
+    now = np.full(population.size, -1, dtype=np.int32)
+    now[population.ids.search_sorted(proof.ids).to_numpy()] = number[proof.group]
     chosen_from = proof.present_size if is_presence_known else proof.size
-    before = Exposures(history.value, history.count, history.size, exposure)
-    shown = Exposures.of(lengths, value[order], proof.value_count[order], chosen_from[kept])
-    return Past.of_exposures(
-        np.concatenate([group, now], axis=1),
-        np.concatenate([past_lengths, lengths]),
-        [before, shown],
-    )
+    held = Compositions.of(lengths, value[order], proof.value_count[order], chosen_from[kept])
+    return history.compacted().followed_by(now, held)
 
 
 def _next(
@@ -117,9 +113,9 @@ def _next(
     leaving = present[draw.random(len(present)) >= return_rate]
     absent = np.flatnonzero(~population.present)
     if not len(absent):
-        groups = history.groups.copy()
-        groups[leaving] = -1
-        return population, replace(history, groups=groups)
+        group = history.group.copy()
+        group[leaving] = -1
+        return population, replace(history, group=group)
     number = min(len(leaving), len(absent))
     leaving = draw.permutation(leaving)[:number]
     coming = draw.permutation(absent)[:number]

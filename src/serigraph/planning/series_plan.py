@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from serigraph.errors import InputRefused
-from serigraph.ledger import Series
+from serigraph.ledger import Reader, Series
 from serigraph.model import Past, Population, Standing, standing
 from serigraph.planning.candidates import Candidate, candidates
 from serigraph.planning.outlook import Outlook, ValueFit, fits, links_left
@@ -79,7 +79,8 @@ def plan(
         raise InputRefused("a return rate lies between 0 and 1", remedy="correct --return-rate")
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     policy = read_policy(opened.path / "policy.toml")
-    past = opened.releases()
+    ledger = opened.reader()
+    past = ledger.releases
     ahead = releases - len(past)
     if ahead < 1:
         raise InputRefused(
@@ -98,13 +99,13 @@ def plan(
     people = int(population.present.sum()) if is_presence_known else population.size
     progress("recalling")
     rate = return_rate_of(opened, past, population, return_rate)
-    stands = _standing(opened, policy) if past else None
+    stands = _standing(ledger, policy) if past else None
     names = [value.name for value in population.protected]
-    history = opened.history(population.ids, names)
+    history = ledger.history(population.ids, names)
     sample, sampled_history = _sample(population, history, most_rehearsed)
     compared = candidates(
         policy,
-        opened.link_gaps,
+        ledger.link_gaps,
         releases=releases,
         return_rate=rate.rate,
         thresholds=thresholds,
@@ -159,10 +160,9 @@ def plan(
     )
 
 
-def _standing(series: Series, policy: Policy) -> Standing:
-    names = series.protected_names()
-    past = series.history(series.people()["id"], names)
-    return standing(past, [policy.threshold_of(name) for name in names])
+def _standing(ledger: Reader, policy: Policy) -> Standing:
+    names = ledger.protected_names()
+    return standing(ledger.history_of_all(names), [policy.threshold_of(name) for name in names])
 
 
 def _under(population: Population, policy: Policy, candidate: Candidate) -> Population:

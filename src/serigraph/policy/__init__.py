@@ -1,8 +1,7 @@
 """The policy of a series: a TOML file, checked as a whole, parts of it fixed once published."""
 
-from serigraph.policy.changes import check_unchanged
 from serigraph.policy.model import Policy
-from serigraph.policy.reading import parse_policy, read_policy
+from serigraph.policy.reading import check_unchanged, parse_policy, read_policy
 from serigraph.policy.sections import (
     Output,
     Protected,

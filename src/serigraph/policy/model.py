@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
-from serigraph.policy.section import Place, Section
 from serigraph.policy.sections import (
     ColumnName,
     Guarantee,
     Missing,
     Output,
     Person,
+    Place,
     Protected,
     Publisher,
     QuasiIdentifier,
     Reading,
+    Section,
     Sensitive,
     Suppression,
 )
@@ -86,12 +88,22 @@ class Policy(PolicyForm):
         taxonomy = self.quasi_identifiers[column].taxonomy
         return None if taxonomy is None else self.folder / taxonomy
 
-    def frozen(self) -> dict[str, object]:
+    def frozen(self) -> Mapping[str, object]:
         """Everything that must not change once a release is out, in the types of JSON.
 
         Two ways to write the same thing give the same: ``l = 2`` and ``threshold = "1/2"``, a
         list of values and a file with that list.
         """
+        return self._frozen
+
+    def __copy__(self) -> Self:
+        """What is frozen of a copy is its own: its sections are replaced after it is made."""
+        copied = super().__copy__()
+        vars(copied).pop("_frozen", None)
+        return copied
+
+    @cached_property
+    def _frozen(self) -> dict[str, object]:
         return {
             "person": {"id": self.person.id},
             "quasi_identifiers": {

@@ -1,10 +1,15 @@
-"""Reading a policy file: every problem at once, each with its line."""
+"""Reading a policy file: every problem at once, each with its line; and what of a policy may change
+once a release is out.
+
+The standard library reads TOML without saying on which line a key stands.
+"""
 
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +18,63 @@ from pydantic import ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails
 
-from serigraph.errors import PolicyError
-from serigraph.policy.lines import KeyLines
+from serigraph.errors import PolicyChanged, PolicyError
 from serigraph.policy.model import Policy, PolicyForm
+from serigraph.policy.sections import Place
 from serigraph.texts import composed
+
+_PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
+_KEY = rf"{_PART}(?:\s*\.\s*{_PART})*"
+_HEADER = re.compile(rf"\s*\[\s*({_KEY})\s*\]\s*(?:#.*)?$")
+_ENTRY = re.compile(rf"\s*({_KEY})\s*=")
+_PARTS = re.compile(_PART)
+
+
+class KeyLines:
+    """The lines of all headers and keys of a TOML text, counted from 1.
+
+    >>> lines = KeyLines("version = 1\\n[person]\\nid = 'patient'\\n")
+    >>> lines.of(("person", "id")), lines.of(("person", "name")), lines.of(("output",))
+    (3, 2, 0)
+    """
+
+    def __init__(self, text: str) -> None:
+        self._lines: dict[tuple[str, ...], int] = {}
+        section: tuple[str, ...] = ()
+        for number, line in enumerate(text.splitlines(), 1):
+            header, entry = _HEADER.match(line), _ENTRY.match(line)
+            if header:
+                section = _parts(header[1])
+                self._note(section, number)
+            elif entry:
+                self._note((*section, *_parts(entry[1])), number)
+
+    def of(self, place: Sequence[str | int]) -> int:
+        """The line of a key, or of the nearest table around it, or 0.
+
+        Parts of the place that the text does not have are skipped: positions in a list, and the
+        names that the checker gives to alternatives.
+        """
+        known: tuple[str, ...] = ()
+        for part in place:
+            if (*known, str(part)) in self._lines:
+                known = (*known, str(part))
+        return self._lines.get(known, 0)
+
+    def has(self, place: Sequence[str]) -> bool:
+        """Whether this very key or table stands in the text."""
+        return tuple(place) in self._lines
+
+    def _note(self, place: tuple[str, ...], number: int) -> None:
+        for depth in range(1, len(place) + 1):
+            self._lines.setdefault(place[:depth], number)
+
+
+def _parts(key: str) -> tuple[str, ...]:
+    return tuple(
+        part[1:-1].replace('\\"', '"').replace("\\\\", "\\") if part[0] in "\"'" else part
+        for part in _PARTS.findall(key)
+    )
 
 
 def read_policy(path: str | Path) -> Policy:
@@ -159,3 +217,83 @@ def _text_of(path: Path, what: str) -> str:
     except OSError as error:
         wrong, remedy = f"cannot be read ({error.strerror})", "give the path of a readable file"
     raise PolicyError(f"{what} {wrong}", where=str(path), remedy=remedy)
+
+
+_SHOWN = 5
+_MAY_RISE = ("guarantee", "minimum_group_size")
+# Keys that spell the same thing: where one is not in the text, the other one is.
+_ALSO_WRITTEN = {
+    ("protected", "values"): ("protected", "file"),
+    ("guarantee", "threshold"): ("guarantee", "l"),
+}
+
+
+def check_unchanged(published: Mapping[str, object], now: Policy, text: str, where: str) -> None:
+    """Refuse a policy that differs from ``published`` where the promise depends on it.
+
+    ``published`` is what ``Policy.frozen`` gave at the first release, as it was or read back from
+    JSON; ``text`` is the policy file of ``now``. Strategy, output, reading and the taxonomies may
+    change, and the minimum group size may rise. Raises ``PolicyChanged`` with every change, its
+    line, and what it was and is.
+    """
+    before, after = dict(_leaves(published)), dict(_leaves(now.frozen()))
+    lines = KeyLines(text)
+    changes = []
+    for place in sorted(before.keys() | after.keys()):
+        was, is_now = before.get(place), after.get(place)
+        if was == is_now or (place == _MAY_RISE and _rose(was, is_now)):
+            continue
+        line = _line(place, lines)
+        changes.append(
+            (f"line {line}, " if line else "") + f"{'.'.join(place)} {_difference(was, is_now)}"
+        )
+    if changes:
+        raise PolicyChanged(
+            "the policy was changed where the promise of earlier releases depends on it: "
+            + "; ".join(changes),
+            where=where,
+            remedy="put it back, or begin a new series",
+        )
+
+
+def _leaves(frozen: Mapping[str, object], above: Place = ()) -> Iterator[tuple[Place, object]]:
+    for key, value in frozen.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, (*above, key))
+        else:
+            yield (*above, key), value
+
+
+def _rose(was: object, is_now: object) -> bool:
+    return isinstance(was, int) and isinstance(is_now, int) and is_now >= was
+
+
+def _line(place: Place, lines: KeyLines) -> int:
+    if not lines.has(place) and place in _ALSO_WRITTEN:
+        place = _ALSO_WRITTEN[place]
+    return lines.of(place)
+
+
+def _difference(was: object, is_now: object) -> str:
+    if isinstance(was, list) and isinstance(is_now, list):
+        parts = [
+            f"{verb} {_shown(names)}"
+            for verb, names in (
+                ("lost", [name for name in was if name not in is_now]),
+                ("gained", [name for name in is_now if name not in was]),
+            )
+            if names
+        ]
+        return " and ".join(parts)
+    return f"was {_spelt(was)}, is {_spelt(is_now)}"
+
+
+def _spelt(value: object) -> str:
+    if value is None:
+        return "absent"
+    return _shown(value) if isinstance(value, list) else repr(value)
+
+
+def _shown(names: list[object]) -> str:
+    shown = ", ".join(repr(name) for name in names[:_SHOWN])
+    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

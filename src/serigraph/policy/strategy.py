@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import Field, PlainValidator
 
-from serigraph.policy.section import Place, Section
+from serigraph.policy.sections import Place, Section
 from serigraph.privacy.exact_numbers import exact_number
 from serigraph.privacy.link_chances import LinkGaps, learned_link_chances
 from serigraph.privacy.strategies import (
@@ -50,7 +50,31 @@ def _link_chances(value: object) -> Literal["learned"] | tuple[Fraction, ...]:
     return chances
 
 
-class ConstantStrategy(Section):
+class StrategyForm(Section):
+    """A section [strategy]; its ``name`` says which of ``STRATEGIES`` it is."""
+
+    def strategy(self, links: Callable[[], LinkGaps] = LinkGaps) -> Strategy:
+        """The strategy that it asks for, given the links of the series so far."""
+        raise NotImplementedError
+
+    def given(self) -> dict[str, object]:
+        """What the section says."""
+        return dict(self)
+
+    def toml(self) -> str:
+        """The section as a policy file has it; read back, it gives the same strategy.
+
+        >>> print(GeometricStrategy(name="geometric", factor=Fraction(7, 3)).toml())
+        [strategy]
+        name = "geometric"
+        factor = "7/3"
+        replan = true
+        """
+        lines = (f"{key} = {_toml(value)}" for key, value in self.given().items())
+        return "\n".join(["[strategy]", *lines])
+
+
+class ConstantStrategy(StrategyForm):
     """The same ratio in each of a number of releases."""
 
     name: Literal["constant"] = "constant"
@@ -61,7 +85,7 @@ class ConstantStrategy(Section):
         return ConstantRatio(self.releases, self.replan)
 
 
-class GeometricStrategy(Section):
+class GeometricStrategy(StrategyForm):
     """Each link leaves a part of the budget: no end of the series, but ratios that grow."""
 
     name: Literal["geometric"]
@@ -72,7 +96,7 @@ class GeometricStrategy(Section):
         return Geometric(self.factor, self.replan)
 
 
-class ScheduleStrategy(Section):
+class ScheduleStrategy(StrategyForm):
     """The ratios that make groups smallest for the chances with which people come back."""
 
     name: Literal["schedule"]
@@ -95,25 +119,23 @@ class ScheduleStrategy(Section):
             return OptimalSchedule(learned_link_chances(links(), self.releases), self.replan)
         return OptimalSchedule(tuple(self.link_chances), self.replan)
 
+    def given(self) -> dict[str, object]:
+        said = super().given()
+        if self.link_chances != "learned":
+            del said["releases"]
+        return said
 
-StrategySection = Annotated[
-    ConstantStrategy | GeometricStrategy | ScheduleStrategy, Field(discriminator="name")
-]
 
+STRATEGIES: Mapping[str, type[StrategyForm]] = {
+    "constant": ConstantStrategy,
+    "geometric": GeometricStrategy,
+    "schedule": ScheduleStrategy,
+}
 
-def strategy_toml(section: StrategySection) -> str:
-    """The section as a policy file has it; read back, it gives the same strategy.
-
-    >>> print(strategy_toml(GeometricStrategy(name="geometric", factor=Fraction(7, 3))))
-    [strategy]
-    name = "geometric"
-    factor = "7/3"
-    replan = true
-    """
-    given = dict(section)
-    if isinstance(section, ScheduleStrategy) and section.link_chances != "learned":
-        del given["releases"]
-    return "\n".join(["[strategy]", *(f"{key} = {_toml(value)}" for key, value in given.items())])
+if TYPE_CHECKING:
+    StrategySection = StrategyForm
+else:  # pydantic chooses by the name
+    StrategySection = Annotated[Union[tuple(STRATEGIES.values())], Field(discriminator="name")]  # noqa: UP007
 
 
 def _toml(value: object) -> str:

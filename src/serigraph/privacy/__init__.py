@@ -4,6 +4,15 @@ Numbers of lemmas, theorems and sections are those of Wong, Fu, Liu, Wang and Xu
 Individual Privacy in Serial Data Publishing"; docs/theorems.md lists them all.
 """
 
+from serigraph.privacy.alikeness import (
+    Seen,
+    crowd_probability,
+    crowds,
+    holder_bounds,
+    most_holders,
+    sight,
+    smallest_crowd,
+)
 from serigraph.privacy.breach import (
     boole_bound,
     breach_probability,
@@ -25,19 +34,26 @@ __all__ = [
     "Geometric",
     "LinkGaps",
     "OptimalSchedule",
+    "Seen",
     "Strategy",
     "TargetRule",
     "boole_bound",
     "breach_probability",
+    "crowd_probability",
+    "crowds",
     "gap_risk",
+    "holder_bounds",
     "is_within_guarantee",
     "learned_link_chances",
     "localised_probability",
     "minimum_ratio",
+    "most_holders",
     "parse_threshold",
     "relink_hazards",
     "scheduled_ratios",
+    "sight",
     "smallest_constant_size",
+    "smallest_crowd",
     "smallest_size",
     "survival",
     "threshold_left",

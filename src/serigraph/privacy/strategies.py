@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
+from typing import Protocol
 
 from serigraph.privacy.ratios import (
     equal_ratio,
@@ -39,6 +40,44 @@ __all__ = [
 ]
 
 _LINKS_IN_RULE = 64  # by then a geometric ratio is beyond any population
+
+
+class Strategy(Protocol):
+    """What every strategy answers. A new one is a class with these methods, and a section in
+    ``STRATEGIES`` of `serigraph.policy.strategy` that makes it."""
+
+    @property
+    def replan(self) -> bool:
+        """Whether what was not spent so far goes to the remaining links."""
+
+    def ratio(self, threshold: Fraction, links: int, survival: Fraction) -> float:
+        """The ratio for the next link, rounded up to a float; infinite without budget."""
+
+    def smallest_size(
+        self, threshold: Fraction, links: int, survival: Fraction, count: int = 1
+    ) -> int:
+        """The smallest group that follows the plan; ``Infeasible`` without budget."""
+
+    def rule(self, threshold: Fraction) -> TargetRule:
+        """The strategy for a compiled kernel."""
+
+    def preview(self, threshold: Fraction, links: int) -> tuple[float, ...]:
+        """The ratios of the first links, if each is exactly as asked."""
+
+    def asks_the_same_of_everybody(self, releases: int) -> bool:
+        """Whether links in this number of past releases leave every target as it was."""
+
+    def describe(self) -> str:
+        """The strategy in words."""
+
+    def short_name(self) -> str:
+        """The strategy as the legend of a chart has it."""
+
+    def gentler(self) -> str:
+        """What to change so that the first link asks for less; empty where nothing is left."""
+
+    def to_text(self) -> str:
+        """The form that the ledger stores; it never changes for the same strategy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +173,14 @@ class ConstantRatio:
         """
         plural = "" if self.releases == 1 else "s"
         return f"constant ratio for {self.releases} release{plural}, {_manner(self.replan)}"
+
+    def short_name(self) -> str:
+        """The strategy as the legend of a chart has it.
+
+        >>> ConstantRatio(20).short_name(), ConstantRatio(20, replan=False).short_name()
+        ('constant for 20', 'constant for 20 as planned')
+        """
+        return f"constant for {self.releases}{_shortly(self.replan)}"
 
     def gentler(self) -> str:
         """What to change so that the first link asks for less; empty where nothing is left.
@@ -231,6 +278,14 @@ class Geometric:
         'geometric with factor 5/2, re-planned'
         """
         return f"geometric with factor {self.factor}, {_manner(self.replan)}"
+
+    def short_name(self) -> str:
+        """The strategy as the legend of a chart has it.
+
+        >>> Geometric(Fraction(2)).short_name()
+        'geometric 2'
+        """
+        return f"geometric {self.factor}{_shortly(self.replan)}"
 
     def gentler(self) -> str:
         """What to change so that the first link asks for less.
@@ -352,6 +407,14 @@ class OptimalSchedule:
         links = f"{len(self.link_chances)} link{plural}"
         return f"optimal schedule for {links}, {_manner(self.replan)}"
 
+    def short_name(self) -> str:
+        """The strategy as the legend of a chart has it.
+
+        >>> OptimalSchedule((1.0, 0.25)).short_name()
+        'schedule for 2'
+        """
+        return f"schedule for {len(self.link_chances)}{_shortly(self.replan)}"
+
     def gentler(self) -> str:
         """What to change so that the first link asks for less; empty where nothing is left.
 
@@ -391,11 +454,12 @@ class OptimalSchedule:
         return tuple(now / left for now, left in zip(spends, remaining, strict=True))
 
 
-Strategy = ConstantRatio | Geometric | OptimalSchedule
-
-
 def _manner(replan: bool) -> str:
     return "re-planned" if replan else "as planned"
+
+
+def _shortly(replan: bool) -> str:
+    return "" if replan else " as planned"
 
 
 def _replan_text(replan: bool) -> str:

@@ -7,27 +7,19 @@ from serigraph.runtime.on_demand import on_demand
 if TYPE_CHECKING:
     from serigraph.publishing.beginning import NewSeries, begin
     from serigraph.publishing.publication import publish
-    from serigraph.publishing.published import STAGES, Published
+    from serigraph.publishing.published import STAGES, Documents, Published, Unpublished
     from serigraph.publishing.standing import PersonHistory, Status, history, status
-    from serigraph.publishing.unpublished import (
-        Documents,
-        LocalDraft,
-        RemoteDraft,
-        Unpublished,
-    )
 
 __getattr__, __dir__ = on_demand(
     __name__,
     {
         "STAGES": "serigraph.publishing.published",
         "NewSeries": "serigraph.publishing.beginning",
-        "Documents": "serigraph.publishing.unpublished",
+        "Documents": "serigraph.publishing.published",
         "PersonHistory": "serigraph.publishing.standing",
         "Published": "serigraph.publishing.published",
         "Status": "serigraph.publishing.standing",
-        "Unpublished": "serigraph.publishing.unpublished",
-        "RemoteDraft": "serigraph.publishing.unpublished",
-        "LocalDraft": "serigraph.publishing.unpublished",
+        "Unpublished": "serigraph.publishing.published",
         "begin": "serigraph.publishing.beginning",
         "history": "serigraph.publishing.standing",
         "publish": "serigraph.publishing.publication",
@@ -38,11 +30,9 @@ __getattr__, __dir__ = on_demand(
 __all__ = [
     "STAGES",
     "Documents",
-    "LocalDraft",
     "NewSeries",
     "PersonHistory",
     "Published",
-    "RemoteDraft",
     "Status",
     "Unpublished",
     "begin",

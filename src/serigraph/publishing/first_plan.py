@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
-from serigraph.engines.feasibility import excess_holders
+from serigraph.engines.suppression import excess_holders
 from serigraph.errors import TableError
 from serigraph.model import ProtectedValue
 from serigraph.privacy.strategies import ConstantRatio

@@ -18,14 +18,11 @@ from serigraph.publishing.first_plan import (
     FirstPlan,
     first_plan,
 )
-from serigraph.tables.cells import read_text
+from serigraph.tables.cells import counted, read_text
 from serigraph.tables.column_guesses import ColumnGuess, masked_digits
-from serigraph.tables.identifiers import read_ids
-from serigraph.tables.people import repeated_people
+from serigraph.tables.people import read_ids, read_values, repeated_people
 from serigraph.tables.roles import Roles, guess_roles
-from serigraph.tables.rows import counted
 from serigraph.tables.value_list import ValueList, list_values
-from serigraph.tables.values import read_values
 
 MINIMUM_GROUP_SIZE = 5
 _FORMS = {

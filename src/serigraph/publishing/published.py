@@ -1,19 +1,179 @@
-"""What came of publishing a table."""
+"""A release on its way to the public, before its commit and after it, and what every output says of
+how close it comes to people: whom it shows alone, the pairs that are closest to their thresholds,
+and what is left of these."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from fractions import Fraction
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from serigraph.ledger import ReleaseRecord
-from serigraph.publishing.worst_pairs import pair_of
-from serigraph.recoding import as_text
-from serigraph.short_repr import ShortRepr
+from serigraph.engines import Plan, VerifiedRelease
+from serigraph.ledger import ReleaseRecord, Series
+from serigraph.model import Past
+from serigraph.policy import Policy
+from serigraph.privacy.strategies import Strategy
+from serigraph.records import WorstPair, worst_of
+from serigraph.short_repr import ShortRepr, Undisclosed
+from serigraph.signing import SigningKey
+from serigraph.tables import ProtectedChoice
 from serigraph.tables.value_list import ValueList
+
+if TYPE_CHECKING:
+    from serigraph.auditing.figures import Survey
+
+
+@dataclass(frozen=True)
+class SingledOut:
+    """People who share their group with nobody, and rows whose quasi-identifiers no other has."""
+
+    people_alone: int
+    unique_rows: int
+    rows: int  # that have quasi-identifiers
+
+    @staticmethod
+    def of(summary: Mapping[str, Any]) -> SingledOut | None:
+        """What the figures of a release say; None for a release of version 0.1.0, which did not
+        count."""
+        if "people_alone" not in summary:
+            return None
+        return SingledOut(summary["people_alone"], summary["unique_rows"], summary["rows"])
+
+    @staticmethod
+    def over(summaries: Sequence[Mapping[str, Any]]) -> SingledOut | None:
+        """Added up over releases, so that a person counts once in each; None if one of them did not
+        count."""
+        each = [SingledOut.of(summary) for summary in summaries]
+        known = [one for one in each if one is not None]
+        if len(known) < len(each):
+            return None
+        return SingledOut(
+            people_alone=sum(one.people_alone for one in known),
+            unique_rows=sum(one.unique_rows for one in known),
+            rows=sum(one.rows for one in known),
+        )
+
+    @property
+    def share(self) -> Fraction:
+        """The part of the rows that are unique."""
+        return Fraction(self.unique_rows, max(self.rows, 1))
+
+    def words(self) -> tuple[str, ...]:
+        """What it means; empty where there is nobody and nothing.
+
+        >>> print(SingledOut(0, 2, 8).words()[0].partition(":")[0])
+        2 of 8 rows are unique on the quasi-identifiers (25.0 %)
+        """
+        said = []
+        if self.people_alone:
+            said.append(
+                "1 person is alone in a group: anyone who knows the person's quasi-identifiers "
+                "learns what the record says"
+                if self.people_alone == 1
+                else f"{self.people_alone:,} people are alone in their group: anyone who knows "
+                "their quasi-identifiers learns what their records say"
+            )
+        if self.unique_rows:
+            verb = "row is" if self.rows == 1 else "rows are"
+            said.append(
+                f"{self.unique_rows:,} of {self.rows:,} {verb} unique on the quasi-identifiers "
+                f"({100 * float(self.share):.1f} %): anyone who knows that the person is in the "
+                "table finds the row"
+            )
+        return tuple(said)
+
+
+@dataclass(frozen=True)
+class ClosestPairs:
+    """The pairs that are closest to their thresholds: of those that one release touches, and of
+    the whole series up to it, people who are not in the release included."""
+
+    in_release: WorstPair | None  # None where nobody is exposed to anything
+    in_series: WorstPair | None
+
+
+def closest_pairs(series: Series, releases: Sequence[ReleaseRecord]) -> tuple[ClosestPairs, ...]:
+    """Those of each release, as its summary has them: by what was left of the thresholds then.
+
+    Releases of version 0.1.0 did not say which threshold their largest probability belongs to.
+    Where there is but one, that is known; otherwise the ledger is read.
+    """
+    if all("worst_in_release" in each.summary for each in releases):
+        in_release = [pair_of(each.summary["worst_in_release"]) for each in releases]
+    elif not releases[-1].policy["protected"]["thresholds"]:
+        in_release = [_only_threshold(each) for each in releases]
+    else:
+        in_release = list(_surveyed(series, releases).touched_worst)
+    so_far = accumulate(in_release, lambda one, other: worst_of((one, other)))
+    return tuple(
+        ClosestPairs(pair, _stored(each, "worst_in_series", before))
+        for each, pair, before in zip(releases, in_release, so_far, strict=True)
+    )
+
+
+def worst_before(
+    series: Series,
+    releases: Sequence[ReleaseRecord],
+    earlier: Sequence[ClosestPairs],
+    left: Mapping[str, Fraction],
+) -> WorstPair | None:
+    """The worst pair of the series before a release, by what that release leaves of thresholds.
+
+    Where values are suppressed, thresholds of ``left`` fall for everybody, also for people who are
+    not in the release: then all pairs are compared anew.
+    """
+    if not releases:
+        return None
+    if not left:
+        return earlier[-1].in_series
+    return _surveyed(series, releases, left).after[-1].worst
+
+
+def _surveyed(
+    series: Series, releases: Sequence[ReleaseRecord], left: Mapping[str, Fraction] | None = None
+) -> Survey:
+    from serigraph.auditing.evidence import as_promised
+    from serigraph.auditing.figures import survey
+    from serigraph.auditing.from_ledger import evidence_of
+
+    known = evidence_of(series, releases)
+    thresholds = zip(known.values, known.thresholds, strict=True)
+    changed = tuple((left or {}).get(name, threshold) for name, threshold in thresholds)
+    evidence = replace(known, thresholds=changed)
+    return survey(evidence, as_promised(evidence))
+
+
+def _stored(release: ReleaseRecord, name: str, otherwise: WorstPair | None) -> WorstPair | None:
+    return pair_of(release.summary[name]) if name in release.summary else otherwise
+
+
+def pair_of(known: dict[str, str] | None) -> WorstPair | None:
+    """A pair as a summary has it."""
+    return None if known is None else WorstPair.from_json(known)
+
+
+def _only_threshold(release: ReleaseRecord) -> WorstPair | None:
+    largest = Fraction(release.summary["largest_probability"])
+    known = WorstPair("", largest, Fraction(release.threshold)) if largest else None
+    return _stored(release, "worst_in_release", known)
+
+
+def known_choice(releases: tuple[ReleaseRecord, ...]) -> ProtectedChoice | None:
+    """What is protected since the first release, if there is one."""
+    return ProtectedChoice.from_json(releases[-1].protected_json) if releases else None
+
+
+def threshold_left(releases: tuple[ReleaseRecord, ...], policy: Policy, name: str) -> Fraction:
+    """What groups may spend of the threshold of a value, after what suppression has told."""
+    choice, threshold = known_choice(releases), policy.threshold_of(name)
+    return threshold if choice is None else choice.threshold_left(name, threshold)
+
 
 STAGES = (
     "reading",
@@ -26,6 +186,39 @@ STAGES = (
     "writing",
     "committing",
 )
+
+
+@dataclass(frozen=True, repr=False)
+class Unpublished(Undisclosed):
+    """A verified release between verification and commit, which nobody has seen yet; its tables are
+    in ``folder`` already, and further public files are written from it."""
+
+    folder: Path
+    earlier: tuple[ReleaseRecord, ...]
+    earlier_pairs: tuple[ClosestPairs, ...]  # of each of them
+    label: str
+    published_at: datetime
+    policy: Policy
+    strategy: Strategy
+    summary: Mapping[str, object]
+    value_list: ValueList  # the policy's values beside those of the table
+    signer: SigningKey | None  # of the certificate
+    measured: tuple[Any, ...]  # what was kept for the documents, piece by piece
+
+    @property
+    def number(self) -> int:
+        return len(self.earlier) + 1
+
+
+Documents = Callable[[Unpublished], None]
+
+
+def without_documents(_release: Unpublished) -> None:
+    """Write nothing beside the tables."""
+
+
+def measure_nothing(_made: VerifiedRelease, _plan: Plan, _past: Past, _ids: pl.Series) -> None:
+    """Keep nothing for the documents."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,43 +247,3 @@ class Published(ShortRepr):
             "notes": len(self.notes),
             "folder": self.folder,
         }
-
-
-class TablesInMemory(Mapping[str, pl.DataFrame]):
-    """The tables of a release, with text where they still have numbers for texts."""
-
-    def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
-        self._tables = tables
-
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        return as_text(self._tables[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tables)
-
-    def __len__(self) -> int:
-        return len(self._tables)
-
-
-class TablesOnDisk(Mapping[str, pl.DataFrame]):
-    """The tables of a release that may be larger than memory: each is read when it is asked for."""
-
-    def __init__(self, folder: Path) -> None:
-        self._paths = {
-            path.name.removesuffix(ending): path
-            for ending in (".csv", ".parquet")  # Parquet wins
-            for path in sorted(folder.glob(f"*{ending}"))
-        }
-
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        path = self._paths[name]
-        parts = sorted(path.iterdir()) if path.is_dir() else [path]
-        if path.suffix == ".parquet":
-            return pl.concat([pl.read_parquet(part, glob=False) for part in parts])
-        return pl.concat([pl.read_csv(part, glob=False, infer_schema=False) for part in parts])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._paths)
-
-    def __len__(self) -> int:
-        return len(self._paths)

@@ -16,8 +16,7 @@ from serigraph.ledger import PastExposure, ReleaseRecord, Series, notes_on_unkno
 from serigraph.model import standing
 from serigraph.policy import read_policy
 from serigraph.privacy.breach import breach_probability, survival
-from serigraph.publishing.choices import threshold_left
-from serigraph.publishing.worst_pairs import ClosestPairs, closest_pairs
+from serigraph.publishing.published import ClosestPairs, closest_pairs, threshold_left
 from serigraph.short_repr import ShortRepr, at_most
 from serigraph.tables import ProtectedChoice
 
@@ -101,11 +100,11 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
     """Where a series stands now."""
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     policy = read_policy(opened.path / "policy.toml")
-    releases = opened.releases()
-    names = opened.protected_names()
-    past = opened.history(opened.people()["id"], names)
+    ledger = opened.reader()
+    releases, names = ledger.releases, ledger.protected_names()
+    past = ledger.history_of_all(names)
     stands = standing(past, [threshold_left(releases, policy, name) for name in names])
-    strategy = policy.strategy_for(opened.link_gaps)
+    strategy = policy.strategy_for(ledger.link_gaps)
     values = [
         ValueStanding(
             name=name,
@@ -142,16 +141,17 @@ def history(
     """
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     policy = read_policy(opened.path / "policy.toml")
-    published = opened.protected_names()
-    for release in opened.releases()[-1:]:
+    ledger = opened.reader()
+    published = ledger.protected_names()
+    for release in ledger.releases[-1:]:
         choice = ProtectedChoice.from_json(release.protected_json)
         classes = release.policy["protected"]["classes"]
         if not (choice.covers(value) or value in classes):
             raise _unprotected(value, choice, classes, published, str(opened.path))
     return PersonHistory(
         value=value,
-        threshold=threshold_left(opened.releases(), policy, value),
-        exposures=opened.exposures(person, value),
+        threshold=threshold_left(ledger.releases, policy, value),
+        exposures=ledger.exposures(person, value),
         was_ever_shown=value in published,
     )
 

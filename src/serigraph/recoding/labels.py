@@ -1,4 +1,7 @@
-"""What a region is called: ranges for numbers and dates, nodes for taxonomies, else value sets."""
+"""What a region is called: ranges for numbers and dates, nodes for taxonomies, else value sets.
+
+Texts that many cells repeat are numbers for as long as nobody reads them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,37 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.model import Domain, Taxonomy, ranked
-from serigraph.recoding.texts import cells_at
+from serigraph.runtime.threads import TOGETHER
+
+_FEW = 1 << 13  # more would be written again for every part of a file
+
+
+def cells_at(values: pl.Series, codes: NDArray[np.integer]) -> pl.Series:
+    """The value of each code. Few different texts come as an Enum: to gather and to write it takes
+    a fraction of the time.
+
+    The Enum has the texts that occur and no others, because a file shows all that it has: what was
+    suppressed must not be among them.
+
+    >>> cells_at(pl.Series(["flu", "gout", "hiv"]), np.array([1, 0, 1])).dtype
+    Enum(categories=['flu', 'gout'])
+    """
+    if codes.dtype == np.int32:
+        codes = codes.view(np.uint32)  # none is negative
+    numbers = pl.Series(codes.astype(np.uint32, copy=False))
+    if values.dtype == pl.String and len(values) <= _FEW:
+        occurs = np.zeros(len(values), dtype=np.bool_)
+        for begin in range(0, len(codes), TOGETHER):
+            occurs[codes[begin : begin + TOGETHER]] = True
+        values = values.set(pl.Series(~occurs), None)
+        values = values.cast(pl.Enum(values.drop_nulls()))
+    return values.gather(numbers)
+
+
+def as_text(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with text where it has Enums."""
+    return table.with_columns(pl.selectors.enum().cast(pl.String))
+
 
 MISSING = "missing"
 
@@ -33,7 +66,7 @@ def region_labels(domain: Domain, low: NDArray[np.int32], high: NDArray[np.int32
 
 def _texts(domain: Domain, ends: NDArray[np.int64]) -> dict[int, str]:
     """Ends of intervals of numbers and dates as text, each made once."""
-    if domain.kind == "categorical":
+    if not domain.is_scale:
         return {}
     # Whoever lacks a number has the first code, and the least that is known the next.
     known = np.unique(np.maximum(ends, int(domain.has_missing)))
@@ -47,7 +80,7 @@ def _label(domain: Domain, texts: dict[int, str], low: int, high: int) -> str:
         if high == 0:
             return MISSING
         first = 1
-    if domain.kind == "categorical":
+    if not domain.is_scale:
         return _set(_names(domain, first, high), with_missing=first > low)
     shown = texts[first] if first == high else f"[{texts[first]}, {texts[high]}]"
     return f"{{{MISSING}, {shown}}}" if first > low else shown

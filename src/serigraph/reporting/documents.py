@@ -67,7 +67,7 @@ def certificate_of(release: Unpublished, files: Mapping[str, str]) -> Certificat
         threshold=threshold_text(policy.threshold),
         adversary=policy.guarantee.adversary,
         strategy=release.strategy.to_text(),
-        policy=policy.frozen(),
+        policy=dict(policy.frozen()),
         publisher=policy.publisher,
         guarantee=Guaranteed(
             largest_probability=str(figures["largest_probability"]),

@@ -1,15 +1,23 @@
-"""A page as a list of sections, and how it becomes one HTML file that fetches nothing."""
+"""A page as a list of sections, how it becomes one HTML file that fetches nothing, and the
+sentences and charts that the reports of releases and of series share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from importlib import resources
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
 from serigraph._version import __version__
-from serigraph.charts import CHART_STYLE
+from serigraph.charts import CHART_STYLE, Bar, Line, column_chart, line_chart
+from serigraph.policy.sections import Publisher
+from serigraph.publishing.published import SingledOut
+from serigraph.records import WorstPair
 
 
 @dataclass(frozen=True)
@@ -51,3 +59,191 @@ def render(page: Page) -> str:
     template = environment.from_string(files.joinpath("page.html").read_text(encoding="utf-8"))
     style = files.joinpath("page.css").read_text(encoding="utf-8") + CHART_STYLE
     return template.render(page=page, style=style, version=__version__) + "\n"
+
+
+NOT_STATED = "not stated in the policy"
+ADVERSARIES = {
+    "presence unknown": "has every release and the population list, and knows everybody's "
+    "quasi-identifiers and how the releases were made, but not who has a record in which release",
+    "presence known": "has every release, and knows everybody's quasi-identifiers, how the "
+    "releases were made, and who has a record in which release",
+}
+
+
+def exact(probability: Fraction | str) -> str:
+    """A probability for people: the decimal number, and the fraction where it is short.
+
+    >>> exact(Fraction(7, 16)), exact("12345678901/98765432101")
+    ('0.4375 (7/16)', '0.1250')
+    """
+    number = Fraction(probability)
+    spelt = f" ({number})" if len(str(number)) <= 12 and number.denominator > 1 else ""
+    return f"{float(number):.4f}{spelt}"
+
+
+def closest(pair: WorstPair | None) -> str:
+    """How close the worst pair has come to its own threshold.
+
+    >>> closest(WorstPair("HIV", Fraction(2, 25), Fraction(1, 10)))
+    '0.0800 (2/25) for HIV; its threshold: 0.1000 (1/10)'
+    """
+    if pair is None:
+        return "nobody is exposed to a protected value"
+    named = f" for {pair.value}" if pair.value else ""
+    return f"{exact(pair.probability)}{named}; its threshold: {exact(pair.threshold)}"
+
+
+def verdict(releases: int, worst: WorstPair | None) -> str:
+    """The one sentence that everybody reads; ``worst`` is that of the whole series."""
+    over = "in this release" if releases == 1 else f"over all {releases} releases"
+    return (
+        f"The promise holds: {over} nobody can be linked to a protected value with a probability "
+        f"above its threshold, as long as releases are independent of each other. At worst: "
+        f"{closest(worst)}."
+    )
+
+
+def lowered(pairs: Iterable[WorstPair | None], policy: Mapping[str, Any]) -> list[str]:
+    """A note, if one of these has a threshold that suppression has lowered."""
+    own = policy["protected"]["thresholds"]
+    stated = {Fraction(each) for each in (policy["guarantee"]["threshold"], *own.values())}
+    is_lower = any(pair is not None and pair.threshold not in stated for pair in pairs)
+    return [LOWERED_THRESHOLDS] if is_lower else []
+
+
+def context_section(publisher: Publisher, adversary: str) -> Section:
+    """Who publishes, for whom, and against whom the promise holds."""
+    return Section(
+        "Context assessment",
+        lead="Who publishes, for whom, and what an adversary is assumed to know.",
+        facts=[
+            ("Publisher", publisher.name or NOT_STATED),
+            ("Contact", publisher.contact or NOT_STATED),
+            ("Recipients", publisher.recipients or NOT_STATED),
+            ("Adversary", adversary),
+        ],
+        notes=[
+            f"The adversary assumed {ADVERSARIES[adversary]}. It wants to link a person to a "
+            "protected value in any of the releases.",
+        ],
+    )
+
+
+def governance_facts(publisher: Publisher) -> list[tuple[str, str]]:
+    """Who answers for the series, as the policy says it."""
+    roles = "; ".join(f"{role}: {who}" for role, who in publisher.roles.items())
+    return [
+        ("Roles", roles or NOT_STATED),
+        ("Re-evaluation", publisher.re_evaluation or NOT_STATED),
+        ("Incidents", publisher.incidents or NOT_STATED),
+    ]
+
+
+PERSISTENT_VALUES = (
+    "Releases are taken as independent of each other. Where a value persists from release to "
+    "release (a chronic diagnosis), neither the probabilities here nor their sum is a bound: "
+    "whoever knows that it persists compares the releases, and finds out holders for certain "
+    "after a few of them."
+)
+LOWERED_THRESHOLDS = (
+    "Some thresholds are lower than in the policy: what missing holders tell was charged to "
+    "everybody, and this is what it left of them."
+)
+UNPROTECTED_VALUES = "Values that are not protected can be linked to a person with certainty."
+
+
+def distribution_chart(by_share_of_threshold: Sequence[int], *, is_sample: bool) -> str:
+    """Pairs by the part of their threshold that they have reached."""
+    shares = by_share_of_threshold
+    names = [f"{10 * (tenth + 1)} %" for tenth in range(len(shares) - 1)] + ["above"]
+    title = "Pairs by probability, as a part of the threshold"
+    return column_chart(
+        title + (" (sample)" if is_sample else ""),
+        [
+            Bar(name, float(pairs), is_beyond=name == "above")
+            for name, pairs in zip(names, shares, strict=True)
+        ],
+        x="up to this part of the threshold",
+        y="pairs of a person and a value",
+    )
+
+
+def closeness_chart(labels: Sequence[str], worst: Sequence[WorstPair | None]) -> str:
+    """How close any pair of the series has come to its threshold, from release to release."""
+    points = [(float(n), float(pair.share) if pair else 0.0) for n, pair in enumerate(worst, 1)]
+    return line_chart(
+        "Largest part of a threshold reached so far",
+        [Line("of any pair of the series", points)],
+        x=f"release (1 = {labels[0]})" if labels else "release",
+        y="part of the threshold",
+        limit=1.0,
+        limit_name="threshold =",
+    )
+
+
+def width_chart(widths: Mapping[str, float], form: str) -> str:
+    """How wide groups are; in a generalised release that is how much precision was given up."""
+    is_exact = form == "bucketised"
+    return column_chart(
+        "Width of a group per column" if is_exact else "Information lost per column",
+        [Bar(name, float(f"{width:.3g}")) for name, width in widths.items()],
+        x="quasi-identifier",
+        y="share of the column's range"
+        + ("; values are shown exactly" if is_exact else " (0: exact, 1: nothing is left)"),
+    )
+
+
+def width_fact(width: float, form: str) -> tuple[str, str]:
+    """The mean of the columns, and what it means for those who read the release."""
+    if form == "bucketised":
+        return "Precision lost", "none: quasi-identifiers are published as they are"
+    return "Precision lost, mean of the columns", percent(width)
+
+
+def size_chart(sizes: Sequence[tuple[int, int]]) -> str:
+    """Sizes of groups, each with the number of groups that have it, in powers of two."""
+    if not len(sizes):
+        return column_chart("Groups with a protected value", [], x="people in a group", y="groups")
+    number: Counter[int] = Counter()
+    for size, groups in sizes:
+        number[max(size, 1).bit_length() - 1] += groups
+    first, last = min(number), max(number)
+    bars = [
+        Bar(f"{2**each}-{2 ** (each + 1) - 1}" if each else "1", float(number[each]))
+        for each in range(first, last + 1)
+    ]
+    return column_chart(
+        "Groups with a protected value, by size", bars, x="people in a group", y="groups"
+    )
+
+
+def singled_out_facts(singled: SingledOut | None) -> list[tuple[str, str]]:
+    """How many people are alone, and how many rows unique; nothing where nobody counted."""
+    if singled is None:
+        return []
+    return [
+        ("People alone in their group", f"{singled.people_alone:,}"),
+        (
+            "Rows that are unique",
+            f"{singled.unique_rows:,} of {singled.rows:,} ({percent(float(singled.share))})",
+        ),
+    ]
+
+
+def singled_out_notes(singled: SingledOut | None) -> list[str]:
+    """The same in words, where it is not 0."""
+    return [f"{words}." for words in singled.words()] if singled is not None else []
+
+
+def files_table(files: Mapping[str, str]) -> Table:
+    return Table(["File", "SHA-256"], [[name, digest] for name, digest in sorted(files.items())])
+
+
+def percent(share: float) -> str:
+    """
+    >>> percent(0.123), percent(0.00002), percent(math.nan)
+    ('12.3 %', '0.002 %', 'not measured')
+    """
+    if math.isnan(share):
+        return "not measured"
+    return f"{100 * share:.1f} %" if share >= 0.001 or share == 0 else f"{100 * share:.2g} %"

@@ -8,8 +8,7 @@ from pathlib import Path
 from serigraph.charts import Bar, Line, line_chart, share_chart
 from serigraph.ledger import storage_errors
 from serigraph.planning import SeriesPlan
-from serigraph.reporting.page import Page, Section, Table, render
-from serigraph.reporting.wording import percent
+from serigraph.reporting.page import Page, Section, Table, percent, render
 
 _VALUES_SHOWN = 12
 

@@ -10,14 +10,13 @@ import numpy as np
 
 from serigraph.charts import Bar, share_chart
 from serigraph.publishing import Unpublished
-from serigraph.publishing.singled_out import SingledOut
+from serigraph.publishing.published import SingledOut, pair_of
 from serigraph.publishing.terms import notes_on_dates
-from serigraph.publishing.worst_pairs import pair_of
-from serigraph.reporting.page import Page, Section
-from serigraph.reporting.risk import ReleaseRisk
-from serigraph.reporting.wording import (
+from serigraph.reporting.page import (
     PERSISTENT_VALUES,
     UNPROTECTED_VALUES,
+    Page,
+    Section,
     closeness_chart,
     closest,
     context_section,
@@ -34,6 +33,7 @@ from serigraph.reporting.wording import (
     width_chart,
     width_fact,
 )
+from serigraph.reporting.risk import ReleaseRisk
 
 _VALUES_SHOWN = 12
 _AHEAD = 1024  # links that are looked ahead for the end of the budget

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,12 +17,132 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.engines import Plan, VerifiedRelease
+from serigraph.auditing.figures import SHARES
+from serigraph.engines import Form, Plan, VerifiedRelease
 from serigraph.errors import ImpossibleState
 from serigraph.model import Past, Proof, ProtectedValue
-from serigraph.publishing import LocalDraft, RemoteDraft, Unpublished
-from serigraph.reporting.touched import Touched, together, touched_pairs
+from serigraph.publishing import Unpublished
+from serigraph.runtime.threads import parallel_map, slices
 from serigraph.utility import query_errors
+
+_TOGETHER = 1 << 18  # pairs that are looked at together, in a processor's cache
+_NOTHING_LEFT = 1e-300  # stands for a survival of zero, which has no logarithm
+_NEAR = 1e-9
+
+
+@dataclass(frozen=True)
+class Touched:
+    """Pairs of a person and a value that a release touches, over all releases up to it; of a
+    sample of the people where there are many."""
+
+    people: int  # of whom the pairs are
+    of_people: int  # members of the release
+    pairs: int
+    mean: float
+    by_share_of_threshold: tuple[int, ...]  # in tenths, each up to its end; none is above
+
+    @property
+    def is_sample(self) -> bool:
+        return self.people < self.of_people
+
+
+def touched_pairs(
+    history: Past,
+    history_ids: pl.Series,
+    proof: Proof,
+    protected: Sequence[ProtectedValue],
+    is_presence_known: bool,
+    most_people: int,
+) -> Touched:
+    """The pairs of the members of a release; of more than ``most_people`` every so many-th is
+    taken, since ids say nothing about values. ``history_ids`` say whose the rows of the history
+    are, and ascend."""
+    step = max(1, -(-len(proof.ids) // most_people))
+    chosen = np.arange(0, len(proof.ids), step)
+    past = history.subset(history_ids.search_sorted(proof.ids.gather(chosen)).to_numpy())
+    survived = _logarithm(past.held.survival)
+    threshold = np.array([float(each.threshold) for each in protected])
+    values = max(len(protected), 1)
+    now = _Entries.of(proof, [each.name for each in protected], is_presence_known)
+
+    def part(people: slice) -> tuple[float, NDArray[np.int64]]:
+        person, _, exposure = past.exposures(people)
+        was = person * values + past.held.value[exposure]
+        pairs = (people.stop - people.start) * values
+        before = np.bincount(was, survived[exposure], minlength=pairs)
+        member, entry = now.of_groups(proof.group[chosen[people]].astype(np.int64))
+        total = before[member * values + now.value[entry]] + now.survived[entry]
+        probability = -np.expm1(total)
+        share = probability / threshold[now.value[entry]]
+        tenth = np.clip(np.ceil(share * SHARES - _NEAR).astype(np.int64) - 1, 0, SHARES - 1)
+        return float(probability.sum()), np.bincount(tenth, minlength=SHARES + 1)
+
+    parts = parallel_map(part, slices(len(chosen), max(_TOGETHER // values, 1)))
+    by_share = np.zeros(SHARES + 1, dtype=np.int64)
+    for _, each in parts:
+        by_share += each
+    pairs = int(by_share.sum())
+    return Touched(
+        people=len(chosen),
+        of_people=len(proof.ids),
+        pairs=pairs,
+        mean=sum(each for each, _ in parts) / max(pairs, 1),
+        by_share_of_threshold=tuple(by_share.tolist()),
+    )
+
+
+def together(pieces: Sequence[Touched]) -> Touched:
+    """The pairs of several parts of a release, whose samples may stand for different numbers of
+    people each."""
+    weights = [piece.of_people / max(piece.people, 1) for piece in pieces]
+    by_share = [
+        round(sum(weight * pairs for weight, pairs in zip(weights, tenth, strict=True)))
+        for tenth in zip(*(piece.by_share_of_threshold for piece in pieces), strict=True)
+    ]
+    total = sum(w * each.pairs * each.mean for w, each in zip(weights, pieces, strict=True))
+    pairs = sum(w * each.pairs for w, each in zip(weights, pieces, strict=True))
+    return Touched(
+        people=sum(piece.people for piece in pieces),
+        of_people=sum(piece.of_people for piece in pieces),
+        pairs=round(pairs),
+        mean=total / max(pairs, 1),
+        by_share_of_threshold=tuple(by_share),
+    )
+
+
+@dataclass(frozen=True)
+class _Entries:
+    """What the groups of a release hold, group by group."""
+
+    start: NDArray[np.int64]
+    value: NDArray[np.int64]
+    survived: NDArray[np.float64]  # logarithms
+
+    @staticmethod
+    def of(proof: Proof, names: Sequence[str], is_presence_known: bool) -> _Entries:
+        order = np.argsort(proof.value_group, kind="stable")
+        group = proof.value_group[order].astype(np.int64)
+        size = (proof.present_size if is_presence_known else proof.size)[group]
+        value = proof.value_name.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
+        return _Entries(
+            start=np.searchsorted(group, np.arange(len(proof.size) + 1)),
+            value=value[order],
+            survived=_logarithm(1.0 - proof.value_count[order] / size),
+        )
+
+    def of_groups(self, groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The entries of these groups: the place of the group among them, and that of the entry."""
+        lengths = self.start[groups + 1] - self.start[groups]
+        before = np.cumsum(lengths) - lengths
+        return (
+            np.repeat(np.arange(len(groups)), lengths),
+            np.repeat(self.start[groups] - before, lengths) + np.arange(lengths.sum()),
+        )
+
+
+def _logarithm(survival: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.log(np.maximum(survival, _NOTHING_LEFT))
+
 
 SAMPLE = 20_000
 _MOST_FOR_QUERIES = 200_000
@@ -75,20 +196,11 @@ class ReleaseRisk:
 
 def risk_of(release: Unpublished) -> ReleaseRisk:
     """The figures of a release before it is committed; those of its pieces are added up."""
-    pieces: tuple[PieceRisk, ...] = ()
-    query_error = None
-    if isinstance(release, LocalDraft):
-        known = release.policy.guarantee.adversary == "presence known"
-        form = release.policy.output.form
-        pieces = (_risk(release.made, form, known, release.history, release.history_ids),)
-        query_error = pieces[0].query_error
-    elif isinstance(release, RemoteDraft):
-        pieces = tuple(piece for piece in release.measured if isinstance(piece, PieceRisk))
-        # Tasks know neither each other's people nor what was suppressed before they began.
-        if len(pieces) == 1 and not release.summary["suppressed_values"]:
-            query_error = pieces[0].query_error
+    pieces = tuple(piece for piece in release.measured if isinstance(piece, PieceRisk))
     if not pieces:
         raise ImpossibleState("nothing was measured for the report of a release")
+    # Pieces of a release do not know each other's people.
+    query_error = pieces[0].query_error if len(pieces) == 1 else None
     sizes: Counter[int] = Counter()
     for piece in pieces:
         sizes.update(dict(piece.sizes))
@@ -106,21 +218,16 @@ def risk_of(release: Unpublished) -> ReleaseRisk:
     )
 
 
-def measure_risk(made: VerifiedRelease, plan: Plan, history: Past) -> PieceRisk:
-    """What a report needs of the people that one task has made a part of a release for."""
-    return _risk(made, plan.form, plan.is_presence_known, history, made.population.ids)
-
-
-def _risk(
-    made: VerifiedRelease, form: str, is_presence_known: bool, history: Past, history_ids: pl.Series
-) -> PieceRisk:
+def measure_risk(made: VerifiedRelease, plan: Plan, past: Past, past_ids: pl.Series) -> PieceRisk:
+    """What a report needs of a release, or of the people that one task has made a part of it for;
+    the past is that of the people with these ids."""
     protected = made.population.protected
     size, groups = np.unique(made.proof.size[np.unique(made.proof.value_group)], return_counts=True)
     return PieceRisk(
-        query_error=_query_error(made, form),
-        alone=_alone(made.proof, is_presence_known),
+        query_error=_query_error(made, plan.form),
+        alone=_alone(made.proof, plan.is_presence_known),
         touched=touched_pairs(
-            history, history_ids, made.proof, protected, is_presence_known, SAMPLE
+            past, past_ids, made.proof, protected, plan.is_presence_known, SAMPLE
         ),
         sizes=tuple(zip(size.tolist(), groups.tolist(), strict=True)),
         protected=protected,
@@ -148,7 +255,7 @@ def _largest(count: NDArray[np.int64], size: NDArray[np.int64]) -> Fraction:
     return max(Fraction(c, n) for c, n in kinds)
 
 
-def _query_error(made: VerifiedRelease, form: str) -> QueryError | None:
+def _query_error(made: VerifiedRelease, form: Form) -> QueryError | None:
     """The errors of the release against the table as it was before suppression; None where it is
     too large to be queried on the way."""
     population, proof = made.population, made.proof
@@ -165,7 +272,7 @@ def _query_error(made: VerifiedRelease, form: str) -> QueryError | None:
         queries=_QUERIES,
         columns=columns,
         seed=secrets.randbits(32),
-        form="bucketised" if form == "bucketised" else "generalised",
+        form=form,
     )
     if not found.queries:
         return None

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from serigraph._version import __version__
 from serigraph.auditing import Audit, audit_series
@@ -18,13 +19,16 @@ from serigraph.ledger import ReleaseRecord, Series, storage_errors
 from serigraph.ledger.storage import ensure_folder, write_durably
 from serigraph.policy import read_policy
 from serigraph.policy.sections import Publisher
-from serigraph.publishing.singled_out import SingledOut
+from serigraph.publishing.published import SingledOut
 from serigraph.reporting.certificate import NAME, Certificate, ClosestPair, Guaranteed
+from serigraph.reporting.crowds import crowds_section
 from serigraph.reporting.documents import REPORT
-from serigraph.reporting.page import Page, Section, Table, render
-from serigraph.reporting.wording import (
+from serigraph.reporting.page import (
     PERSISTENT_VALUES,
     UNPROTECTED_VALUES,
+    Page,
+    Section,
+    Table,
     closeness_chart,
     closest,
     context_section,
@@ -34,6 +38,7 @@ from serigraph.reporting.wording import (
     governance_facts,
     lowered,
     percent,
+    render,
     singled_out_notes,
     verdict,
     width_chart,
@@ -65,20 +70,22 @@ def report_series(
     series: str | os.PathLike[str] | Series,
     out: str | os.PathLike[str] | None = None,
     *,
+    raw: Sequence[Any] = (),
     sign: str | os.PathLike[str] | None = None,
     progress: Callable[[str], None] = lambda _stage: None,
 ) -> SeriesReport:
     """Audit a series and write ``report.html`` and ``certificate.json`` about all of it.
 
     They go into ``out``, or into the folder ``report`` of the series, and can be read by their
-    owner alone; the series keeps the certificate, too. ``sign`` is the path of a private key to
-    sign it with.
+    owner alone; the series keeps the certificate, too. ``raw`` are the tables that the releases
+    were made from: the report then says how many holders are found out if values persist. ``sign``
+    is the path of a private key to sign the certificate with.
     Nothing is written if the files and the ledger disagree (``LedgerDamaged``) or the promise is
     broken (``GuaranteeExceeded``): then there is nothing to certify.
     """
     signer = None if sign is None else SigningKey.read(sign)
     opened = series if isinstance(series, Series) else Series.open(Path(series))
-    audit = audit_series(opened, progress=progress).audit
+    audit = audit_series(opened, raw=raw, progress=progress).audit
     releases = opened.releases()
     _refuse_to_certify(audit, opened)
     folder = Path(out) if out is not None else opened.path / FOLDER
@@ -174,6 +181,7 @@ def _page(
                     _measured(releases, audit),
                     _mitigated(releases),
                     _residual(releases, audit),
+                    crowds_section(audit.crowds),
                 ],
             ),
             Section(

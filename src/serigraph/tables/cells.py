@@ -1,20 +1,130 @@
 """What the cells of a column mean: text, numbers or dates, and which of them are missing.
 
-Each function returns the column and what is wrong with it, without any cell in the words.
-Surrounding blanks do not count, and a cell of blanks only is missing, as is not-a-number.
+Each function returns the column and what is wrong with it, without any cell in the words: rows are
+named by their number in the table, counted from 1. Surrounding blanks do not count, and a cell of
+blanks only is missing, as is not-a-number. Cells of any type have one text.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from datetime import MAXYEAR, date, time
+from decimal import Decimal
 from functools import wraps
 
 import polars as pl
 
 from serigraph.policy import Reading
 from serigraph.runtime.threads import parallel_map, slices
-from serigraph.tables.cell_texts import is_midnight, text_of, type_name
-from serigraph.tables.rows import counted, rows_where
+from serigraph.texts import composed
+
+_NAMED = 5
+_ROWS = re.compile(r",? rows? \d+(?:, \d+)*(?: and \d+ more)?")
+
+
+def rows_where(is_wrong: pl.Series) -> str:
+    """The first rows for which a boolean series is true.
+
+    >>> rows_where(pl.Series([False, True, None, True]))
+    'rows 2, 4'
+    """
+    numbers = (is_wrong.fill_null(False).arg_true() + 1).to_list()
+    named = ", ".join(map(str, numbers[:_NAMED]))
+    more = f" and {len(numbers) - _NAMED} more" if len(numbers) > _NAMED else ""
+    return f"{'row' if len(numbers) == 1 else 'rows'} {named}{more}"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun.
+
+    >>> counted(1, "cell"), counted(12, "cell"), counted(2, "person", "people")
+    ('1 cell', '12 cells', '2 people')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def without_rows(problem: str) -> str:
+    """The same problem where rows have no numbers, as in a table that many machines read.
+
+    >>> without_rows("column 'age': text in 2 cells, rows 2, 4: correct them")
+    "column 'age': text in 2 cells: correct them"
+    """
+    return _ROWS.sub("", problem)
+
+
+_MIDNIGHT = time(0)
+
+
+def text_of(column: pl.Series) -> tuple[pl.Series, list[str]]:
+    """The cells as text, and what is wrong with their type.
+
+    A number is written with the digits that it needs and no others, so that an integer 5, a float
+    5.0 and a decimal 5.00 are all "5"; what is text already keeps the zeros that it has.
+
+    >>> text_of(pl.Series([Decimal("5.00"), Decimal("2.50")]))[0].to_list()
+    ['5', '2.5']
+    >>> text_of(pl.Series([5.0, 1e20, -0.0, float("nan")]))[0].to_list()
+    ['5', '100000000000000000000', '0', None]
+    """
+    kind = column.dtype
+    if kind == pl.String or kind in (pl.Categorical, pl.Enum):
+        return composed(column.cast(pl.String)), []
+    if kind.is_float():
+        return _of_floats(column), []
+    if kind.is_decimal():
+        return _of_decimals(column), []
+    if kind.is_integer() or kind in (pl.Boolean, pl.Null, pl.Date):
+        return column.cast(pl.String), []
+    if kind == pl.Datetime and is_midnight(column).all():
+        return column.dt.date().cast(pl.String), []
+    nothing = pl.Series(column.name, [None] * len(column), dtype=pl.String)
+    if kind.is_temporal():
+        return nothing, [
+            f"column {column.name!r} holds times, which every format writes in a way of its own: "
+            "give dates or text"
+        ]
+    return nothing, [
+        f"column {column.name!r} holds {type_name(kind)}, where single values are expected"
+    ]
+
+
+def type_name(kind: pl.DataType) -> str:
+    """What a type is called, without the categories that it may list."""
+    inner = getattr(kind, "inner", None)
+    name = str(kind.base_type())
+    return name if inner is None else f"{name}({type_name(inner)})"
+
+
+def is_midnight(times: pl.Series) -> pl.Series:
+    """Which points in time are the beginning of a day, by the clock of their own zone."""
+    return times.dt.time() == _MIDNIGHT
+
+
+def _of_floats(column: pl.Series) -> pl.Series:
+    text = column.fill_nan(None).cast(pl.String).str.strip_suffix(".0")
+    with_exponent = text.filter(text.str.contains("e", literal=True)).unique()
+    if len(with_exponent):
+        spelt_out = [_without_exponent(each) for each in with_exponent]
+        text = text.replace(with_exponent, pl.Series(spelt_out, dtype=pl.String))
+    return _without_negative_zero(text)
+
+
+def _without_exponent(number: str) -> str:
+    digits = f"{Decimal(number):f}"
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits
+
+
+def _of_decimals(column: pl.Series) -> pl.Series:
+    text = column.cast(pl.String)
+    has_point = text.str.contains(".", literal=True)
+    shorter = text.str.replace(r"\.?0+$", "")
+    return _without_negative_zero(shorter.zip_with(has_point.fill_null(False), text))
+
+
+def _without_negative_zero(text: pl.Series) -> pl.Series:
+    return text.set((text == "-0").fill_null(False), "0")
+
 
 DATE_FORMATS = (
     "%Y-%m-%d",
@@ -33,6 +143,7 @@ _TIME_IN_ZONE = (
 _DAY_IN_DOUBT = "times with a zone, whose day depends on the zone (give dates),"
 _EXACT_INTEGERS = 2**53  # beyond it not every integer is a float
 _INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
+_BEYOND_CALENDAR = "dates outside the years 1 to 9999"
 _FIRST_YEAR = 1000  # a year of two digits would otherwise be read as one of the first century
 
 # Each distinct text is looked at only once where texts are repeated: where at most three in four of
@@ -147,6 +258,12 @@ def _read_numbers(column: pl.Series, reading: Reading) -> Read:
 @_each_text_once
 def read_dates(column: pl.Series, reading: Reading) -> Read:
     """The column as dates; a time of day is left out."""
+    if isinstance(column.dtype, pl.Date | pl.Datetime):
+        beyond = _complaint(
+            column, _is_beyond_calendar(column), "dates outside the years 1 to 9999"
+        )
+        if beyond:
+            return pl.Series(column.name, [None] * len(column), dtype=pl.Date), beyond
     if column.dtype == pl.Date:
         return column, []
     if isinstance(column.dtype, pl.Datetime):
@@ -190,7 +307,19 @@ def without_time(text: pl.Series) -> pl.Series:
 def parse_dates(text: pl.Series, form: str) -> pl.Series:
     """The texts as dates, null where a text has another form."""
     dates = text.str.to_date(form, strict=False)
-    return dates.set((dates.dt.year() < _FIRST_YEAR).fill_null(False), None)
+    is_no_year = ~dates.dt.year().is_between(_FIRST_YEAR, MAXYEAR)
+    return dates.set(is_no_year.fill_null(False), None)
+
+
+def _is_beyond_calendar(column: pl.Series) -> pl.Series:
+    """Whether each date lies in a year that Python cannot write, and Polars cannot hand over."""
+    kind = column.dtype
+    days = column.to_physical()
+    if isinstance(kind, pl.Datetime):
+        days = days // (86_400 * {"ms": 10**3, "us": 10**6, "ns": 10**9}[kind.time_unit])
+    first, last = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))
+    # A day on either side is left for time zones.
+    return ~days.is_between(first + 1, last - 1)
 
 
 def whole_where_possible(numbers: pl.Series) -> pl.Series:

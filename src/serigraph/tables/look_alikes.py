@@ -1,8 +1,9 @@
-"""Texts that may be one thing written in two ways, above all numbers with other zeros.
+"""What a table may hold by mistake: one thing written in two ways, and columns that name people.
 
 "7" and "007", or "5" and "5.00", may be two codes, or one number in two formats. Text cannot say
 which, so that nothing is changed here: a release is refused where it would matter, until the policy
-says that such texts are distinct.
+says that such texts are distinct. A quasi-identifier that is unique for most people would name them
+if it were published as it is.
 """
 
 from __future__ import annotations
@@ -10,20 +11,23 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Set
+from collections.abc import Callable, Collection, Mapping, Set
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from serigraph.errors import TableError
+from serigraph.errors import PolicyError, TableError
+from serigraph.model import Population
 from serigraph.policy import Policy
-from serigraph.tables.cells import different
+from serigraph.tables.cells import counted, different
 from serigraph.tables.protection import named_by_itself
-from serigraph.tables.rows import counted
 
 if TYPE_CHECKING:
     from serigraph.tables.protection import ProtectedChoice
     from serigraph.tables.value_list import ValueList
+
 
 # A whole number, of which the groups are what it comes to: the sign and the digits.
 WHOLE_NUMBER = r"^\+?(-?)0*([0-9]+?)(?:\.0+)?$"
@@ -254,3 +258,74 @@ def _plain(name: str) -> str:
             if kind != "Cf"
         )
     return " ".join(folded.split())
+
+
+FEWEST = 100  # people; in a smaller table every column is nearly unique
+
+
+def is_mostly_unique(unique: int, people: int) -> bool:
+    """Whether at least half of the people have a value that nobody else has.
+
+    >>> is_mostly_unique(50, 100), is_mostly_unique(49, 100), is_mostly_unique(99, 99)
+    (True, False, False)
+    """
+    return people >= FEWEST and 2 * unique >= people
+
+
+def columns_in_question(policy: Policy, distinct: Mapping[str, int], people: int) -> list[str]:
+    """The columns whose exact values the release may show though the policy does not say so, and
+    that have enough ``distinct`` values to be mostly unique.
+
+    A generalised group of two people or more never shows a value that only one of them has.
+    """
+    if policy.output.form == "generalised" and policy.guarantee.minimum_group_size > 1:
+        return []
+    return [
+        name
+        for name, column in policy.quasi_identifiers.items()
+        if column.unique_values == "error" and is_mostly_unique(distinct[name], people)
+    ]
+
+
+def check_unique_columns(population: Population, policy: Policy, where: str) -> None:
+    """Refuse exact output of columns whose values are mostly unique among the people of the table,
+    whatever a registry adds."""
+    people = int(np.count_nonzero(population.present))
+    numbers = {domain.name: number for number, domain in enumerate(population.domains)}
+    distinct = {domain.name: domain.size for domain in population.domains}
+    refuse_unique(
+        {
+            name: _own_values(population.codes[numbers[name], population.present])
+            for name in columns_in_question(policy, distinct, people)
+        },
+        people,
+        policy,
+        where,
+    )
+
+
+def _own_values(codes: NDArray[np.int32]) -> int:
+    """How many people have a code that nobody else has."""
+    return int(np.count_nonzero(np.bincount(codes) == 1))
+
+
+def refuse_unique(unique: Mapping[str, int], people: int, policy: Policy, where: str) -> None:
+    """Refuse the columns that are mostly unique, of which so many people have a value of their
+    own."""
+    refused = {name: own for name, own in unique.items() if is_mostly_unique(own, people)}
+    if not refused:
+        return
+    groups = "minimum_group_size = 5 or more in [guarantee]"
+    if policy.output.form == "bucketised":
+        groups = f'form = "generalised" in [output] with {groups}'
+    raise PolicyError(
+        f"{counted(len(refused), 'quasi-identifier')} would be published exactly, though most "
+        "values belong to one person only",
+        where=where,
+        remedy=f"set {groups}; leave the column out or make it coarser, a year for a date; or "
+        'write unique_values = "publish" in its section to publish it all the same',
+        problems=[
+            f"column {name!r}: {own:,} of {people:,} people have a value that nobody else has"
+            for name, own in refused.items()
+        ],
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from serigraph.tables.column_guesses import ColumnGuess
-from serigraph.tables.unique_columns import FEWEST, is_mostly_unique
+from serigraph.tables.look_alikes import FEWEST, is_mostly_unique
 from serigraph.tables.vocabulary import (
     CONTACT,
     DIGIT_CODE,

@@ -1,16 +1,149 @@
-"""One record a person: the rows of a table or of a registry, merged."""
+"""One record a person: ids, quasi-identifiers and values of a table or of a registry, merged."""
 
 from __future__ import annotations
 
 import difflib
 
+import numpy as np
 import polars as pl
 
 from serigraph.model import are_in_order
 from serigraph.policy import Policy
 from serigraph.runtime.threads import parallel_map
-from serigraph.tables.canonical import canonical
-from serigraph.tables.rows import counted, rows_where
+from serigraph.tables.cells import counted, plain_integers, read_categories, rows_where
+from serigraph.tables.columns import canonical
+
+_WHOLE_NUMBER = r"^(?:0|-?[1-9]\d{0,18})$"
+
+
+def read_ids(
+    columns: dict[str, pl.Series], policy: Policy
+) -> tuple[dict[str, pl.Series], list[str]]:
+    """The id columns of the table and of the registry (by name), as one type, and what is wrong.
+
+    Unless the policy names the type, ids are integers if all of them are written as integers are;
+    one leading zero or letter, in either, makes all of them text.
+    """
+    if policy.person.type != "text":
+        plain = {source: _plain_ids(column, policy) for source, column in columns.items()}
+        known = {source: ids for source, ids in plain.items() if ids is not None}
+        if len(known) == len(columns):
+            return known, []
+    problems: list[str] = []
+    texts: dict[str, pl.Series] = {}
+    for source, column in columns.items():
+        text, wrong = canonical(column, "id", policy.reading)
+        texts[source] = text
+        problems += [f"{source}: {each}" for each in wrong]
+        missing = int(text.null_count()) if not wrong else 0
+        if missing:
+            problems.append(
+                f"{source}: {counted(missing, 'id')} in column {column.name!r} "
+                f"{'is' if missing == 1 else 'are'} missing, {rows_where(text.is_null())}"
+            )
+    if policy.person.type == "text":
+        return texts, problems
+    whole = {source: whole_ids(text) for source, text in texts.items()}
+    lossless = {
+        source: whole[source].null_count() == texts[source].null_count() for source in texts
+    }
+    if all(lossless.values()):
+        return whole, problems
+    if policy.person.type == "integer":
+        problems += [
+            f"{source}: ids are integers by the policy, and "
+            + rows_where(whole[source].is_null() & texts[source].is_not_null())
+            + " hold something else"
+            for source, fits in lossless.items()
+            if not fits
+        ]
+        return texts, problems
+    native = {source: column.dtype.is_numeric() for source, column in columns.items()}
+    if len(set(native.values())) > 1:
+        integer = next(source for source, is_native in native.items() if is_native)
+        other = next(source for source, is_native in native.items() if not is_native)
+        problems.append(
+            f"ids are integers in {integer} and text in {other}: make them one type, or set "
+            "type in the section [person] of the policy"
+        )
+    return texts, problems
+
+
+def _plain_ids(column: pl.Series, policy: Policy) -> pl.Series | None:
+    """The ids, if all of them are integers and written as integers are, without a look at each."""
+    if column.null_count() or policy.reading.null_values:
+        return None
+    if column.dtype.is_integer() and column.dtype != pl.UInt64:
+        return column.cast(pl.Int64)
+    whole = plain_integers(column, policy.reading)
+    if whole is None:
+        return None
+    begins = column.str.starts_with
+    is_odd = begins("+") | begins("-0") | (begins("0") & (column.str.len_bytes() > 1))
+    return None if is_odd.any() else whole
+
+
+def whole_ids(text: pl.Series) -> pl.Series:
+    """The ids as integers, null where one is not written as an integer is."""
+    written_so = text.str.contains(_WHOLE_NUMBER)
+    return text.set(~written_so.fill_null(True), None).cast(pl.Int64, strict=False)
+
+
+def read_values(column: pl.Series, policy: Policy) -> tuple[pl.DataFrame, list[str]]:
+    """One line (``row``, ``value``) for each value of each row, and what is wrong.
+
+    Values are an Enum of all of them, ascending. Rows count from 0; blanks are left out. A row
+    without a value has no line, which is wrong if the policy says so.
+    """
+    rows = pl.int_range(len(column), dtype=pl.UInt32, eager=True)
+    cells = pl.DataFrame({"row": rows, "value": column})
+    form = policy.sensitive.form
+    problems: list[str] = []
+    if form == "list":
+        if not isinstance(column.dtype, pl.List | pl.Array):
+            problems = [
+                f"column {column.name!r} holds {column.dtype}, where lists are expected "
+                '(form = "list" of [sensitive])'
+            ]
+            cells = cells.clear()
+        else:
+            cells = cells.explode("value")
+    elif form == "delimited":
+        text, problems = canonical(column, "value", policy.reading)
+        parts = text.str.split(policy.sensitive.delimiter or "")
+        cells = cells.with_columns(value=parts).explode("value")
+    text, wrong = read_categories(cells["value"].alias(column.name), policy.reading)
+    problems += wrong
+    values = cells.with_columns(value=text).drop_nulls()
+    if policy.sensitive.missing == "error" and not problems and not values["row"].equals(rows):
+        empty = ~rows.is_in(values["row"].implode())
+        if empty.any():
+            number = int(empty.sum())
+            problems = [
+                f"column {column.name!r}: {counted(number, 'row')} "
+                f"{'has' if number == 1 else 'have'} no value, {rows_where(empty)}"
+            ]
+    return values, problems
+
+
+def value_sets(people: int, person_of_value: pl.Series, values: pl.Series) -> pl.Series:
+    """For each of so many people its values, ascending and without repetition, as a list."""
+    everybody = pl.int_range(people, dtype=pl.UInt32, eager=True)
+    if len(values) == people and not person_of_value.equals(everybody):
+        place = np.full(people, people, dtype=np.uint32)
+        place[person_of_value.to_numpy()] = np.arange(people, dtype=np.uint32)
+        if (place < people).all():  # everybody has one value
+            person_of_value, values = everybody, values.gather(place)
+    if len(values) == people and person_of_value.equals(everybody):
+        return values.reshape((people, 1)).arr.to_list()
+    pairs = pl.DataFrame({"person": person_of_value.cast(pl.UInt32), "value": values})
+    in_order = pairs.unique().sort("person", "value").group_by("person", maintain_order=True)
+    sets = pl.DataFrame({"person": everybody}).join(
+        in_order.agg("value"), on="person", how="left", maintain_order="left"
+    )["value"]
+    nothing = pl.Series([[]], dtype=sets.dtype)
+    return sets.zip_with(sets.is_not_null(), nothing)
+
 
 ID = "id"  # in the frames below; the quasi-identifiers are named q0, q1, ... in policy order
 

@@ -16,9 +16,9 @@ from serigraph.policy import Policy
 from serigraph.runtime.progress import Progress, no_progress
 from serigraph.runtime.threads import parallel_map, slices
 from serigraph.short_repr import Undisclosed
+from serigraph.tables.cells import counted, rows_where
+from serigraph.tables.columns import coded
 from serigraph.tables.digests import cell_hashes, digest_of, record_hashes, sum_of
-from serigraph.tables.domains import coded
-from serigraph.tables.identifiers import read_ids
 from serigraph.tables.look_alikes import category_problems, id_problems
 from serigraph.tables.people import (
     ID,
@@ -26,20 +26,15 @@ from serigraph.tables.people import (
     has_repeats,
     missing_columns,
     one_row_a_person,
+    read_ids,
     read_quasi_identifiers,
+    read_values,
     repeated_people,
+    value_sets,
 )
-from serigraph.tables.protection import (
-    Holdings,
-    ProtectedChoice,
-    choose,
-    holders_of,
-    holdings,
-)
-from serigraph.tables.rows import counted, rows_where
+from serigraph.tables.protection import Holdings, ProtectedChoice, choose, holders_of, holdings
 from serigraph.tables.taxonomies import covering, read_taxonomy
 from serigraph.tables.value_list import ValueList, list_values
-from serigraph.tables.values import read_values, value_sets
 
 _TABLE, _REGISTRY = "the table", "the registry"
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,10 @@ import polars as pl
 
 from serigraph.errors import TableError
 from serigraph.policy import Reading
-from serigraph.tables.addresses import refuse_what_is_no_file
-from serigraph.tables.cell_texts import text_of
-from serigraph.tables.csv_files import read_csv
-from serigraph.tables.databases import read_database
 from serigraph.tables.extras import optional_package
+from serigraph.tables.formats import format_of, guarded
 from serigraph.tables.header import check_number, repeated
-from serigraph.tables.signatures import Format, format_of
+from serigraph.texts import check_path
 
 
 def read_table(source: Any, reading: Reading | None = None) -> pl.DataFrame:
@@ -35,92 +33,26 @@ def read_table(source: Any, reading: Reading | None = None) -> pl.DataFrame:
 
 
 def _read(source: Any, options: Reading) -> pl.DataFrame:
-    if isinstance(source, str | os.PathLike):
-        refuse_what_is_no_file(os.fspath(source))
-        return _read_file(Path(source), options)
-    if isinstance(source, pl.DataFrame):
-        return source
-    if isinstance(source, pl.LazyFrame):
-        return source.collect()
-    if type(source).__module__.partition(".")[0] == "pandas":
-        return _from_pandas(source)
-    if hasattr(source, "__arrow_c_stream__"):
-        return _guarded(lambda: pl.DataFrame(source), "the table cannot be read", "")
+    for is_one, read in _SOURCES:
+        if is_one(source):
+            return read(source, options)
     raise TableError(
         f"a {type(source).__name__} is not a table",
         remedy="give a path, a pandas or Polars data frame, an Arrow table or a DuckDB relation",
     )
 
 
-def _read_file(path: Path, reading: Reading) -> pl.DataFrame:
-    found = format_of(path, reading.encoding)
-    match found:
-        case "CSV" | "gzip":
-            return read_csv(path, reading, compressed=found == "gzip")
-        case "DuckDB":
-            return read_database(path, reading)
-        case "Parquet":
-            return _whole(lambda: pl.read_parquet(path, hive_partitioning=False, glob=False), path)
-        case "Arrow":
-            return _whole(lambda: pl.read_ipc(path), path)
-        case _:
-            return _read_statistics(path, found, reading)
+def _from_file(source: Any, options: Reading) -> pl.DataFrame:
+    refuse_what_is_no_file(os.fspath(source))
+    path = Path(source)
+    return format_of(path, options.encoding).read(path, options)
 
 
-def _read_statistics(path: Path, found: Format, reading: Reading) -> pl.DataFrame:
-    pyreadstat = optional_package(
-        "pyreadstat", extra="statistics", purpose=f"reading a {found} file"
-    )
-    readers = {
-        "Stata": pyreadstat.read_dta,
-        "SPSS": pyreadstat.read_sav,
-        "SAS": pyreadstat.read_sas7bdat,
-        "SAS transport": pyreadstat.read_xport,
-    }
-
-    def read() -> pl.DataFrame:
-        columns, described = readers[found](
-            str(path), encoding=reading.encoding, output_format="dict"
-        )
-        table = pl.DataFrame(columns, strict=True)
-        kinds = described.readstat_variable_types
-        short = [name for name, kind in kinds.items() if kind == "float"]
-        # A float of 32 bits is 0.1 as it was kept, and not 0.10000000149.
-        table = table.cast({name: pl.Float32 for name in short if table[name].dtype.is_float()})
-        if not reading.value_labels:
-            return table
-        return table.with_columns(
-            _labelled(table[name], labels)
-            for name, labels in described.variable_value_labels.items()
-        )
-
-    return _whole(read, path)
+def _from_arrow(source: Any, _options: Reading) -> pl.DataFrame:
+    return guarded(lambda: pl.DataFrame(source), "the table cannot be read", "")
 
 
-def _labelled(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
-    """The label of each code; a code without one stays as it is, as text."""
-    return column.replace_strict(
-        list(labels), list(labels.values()), default=text_of(column)[0], return_dtype=pl.String
-    )
-
-
-def _whole(read: Callable[[], pl.DataFrame], path: Path) -> pl.DataFrame:
-    return _guarded(read, "the file is damaged or cut short", str(path))
-
-
-def _guarded(read: Callable[[], pl.DataFrame], what: str, where: str) -> pl.DataFrame:
-    """Read, and let no message of a library through: it may hold a cell."""
-    try:
-        return read()
-    except MemoryError:
-        raise
-    except (Exception, pl.exceptions.PanicException) as error:  # a panic is no Exception
-        raise TableError(
-            f"{what} ({type(error).__name__})", where=where, remedy="export the table again"
-        ) from None
-
-
-def _from_pandas(frame: Any) -> pl.DataFrame:
+def _from_pandas(frame: Any, _options: Reading) -> pl.DataFrame:
     pandas = optional_package("pandas", extra="pandas", purpose="reading a pandas data frame")
     if not isinstance(frame, pandas.DataFrame):
         raise TableError(
@@ -162,3 +94,60 @@ def _with_index(frame: Any, pandas: Any) -> Any:
         )
     added = [name for name in named if name not in frame.columns]
     return frame.reset_index(added) if added else frame
+
+
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):([a-z]+:)*/")  # C:/ is a drive
+_DOWNLOAD = (
+    "download the file, and give its path; or use --engine spark, if Spark reads {scheme}://"
+)
+_EXPORT = "export the table to CSV or Parquet, and give that file"
+_REMEDIES = {
+    "http": "download the file, with curl -O for example, and give its path",
+    "https": "download the file, with curl -O for example, and give its path",
+    "postgres": f"{_EXPORT}; in psql: \\copy (select ...) to 'table.csv' with csv header",
+    "postgresql": f"{_EXPORT}; in psql: \\copy (select ...) to 'table.csv' with csv header",
+    "file": "give the path alone",
+} | dict.fromkeys(("mysql", "mariadb", "mssql", "oracle", "sqlite", "jdbc", "odbc"), _EXPORT)
+
+
+def refuse_what_is_no_file(source: str) -> None:
+    """Raise ``TableError`` for standard input, an address or a folder.
+
+    The message gives the scheme of an address only: the rest may hold a password.
+    """
+    if source in ("-", "/dev/stdin"):
+        raise TableError(
+            "standard input is not read: a table is read more than once",
+            remedy="write it to a file first, such as table.csv, and give its path",
+        )
+    if address := _ADDRESS.match(source):
+        scheme = address[1].lower()
+        raise TableError(
+            f"an address of {scheme} is not read",
+            where=f"{scheme}://...",
+            remedy=_REMEDIES.get(scheme.partition("+")[0], _DOWNLOAD.format(scheme=scheme)),
+        )
+    check_path(source)
+    if Path(source).exists() and not Path(source).is_file() and not Path(source).is_dir():
+        raise TableError(
+            "this is a device or a pipe: a table is read more than once",
+            where=source,
+            remedy="write it to a file first, such as table.csv, and give its path",
+        )
+    if Path(source).is_dir():
+        raise TableError(
+            "this is a folder, and a table is one file",
+            where=source,
+            remedy="give a file; join several files to one first, or let Spark read the folder "
+            "with --engine spark",
+        )
+
+
+# What a source may be, and what reads it; the first that fits does. A new kind is a row here.
+_SOURCES: tuple[tuple[Callable[[Any], bool], Callable[[Any, Reading], pl.DataFrame]], ...] = (
+    (lambda source: isinstance(source, str | os.PathLike), _from_file),
+    (lambda source: isinstance(source, pl.DataFrame), lambda source, _: source),
+    (lambda source: isinstance(source, pl.LazyFrame), lambda source, _: source.collect()),
+    (lambda source: type(source).__module__.partition(".")[0] == "pandas", _from_pandas),
+    (lambda source: hasattr(source, "__arrow_c_stream__"), _from_arrow),
+)

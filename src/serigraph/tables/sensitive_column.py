@@ -8,11 +8,10 @@ import polars as pl
 
 from serigraph.errors import TableError
 from serigraph.policy import Reading
-from serigraph.tables.cells import read_text
+from serigraph.tables.cells import counted, read_text
 from serigraph.tables.column_guesses import ColumnGuess
 from serigraph.tables.naming_columns import why_it_names_people
 from serigraph.tables.person_column import called
-from serigraph.tables.rows import counted
 from serigraph.tables.vocabulary import AMOUNT, QUASI_IDENTIFIER, SENSITIVE, says, words
 
 Form = Literal["single", "rows", "list", "delimited"]

@@ -11,7 +11,7 @@ import polars as pl
 
 from serigraph.errors import TaxonomyError
 from serigraph.model import Taxonomy
-from serigraph.tables.dialect import detect_encoding
+from serigraph.tables.csv_files import detect_encoding
 from serigraph.texts import composed
 
 NEW_BRANCH = "(new)"

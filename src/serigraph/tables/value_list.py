@@ -11,9 +11,9 @@ import polars as pl
 
 from serigraph.errors import PolicyError
 from serigraph.policy import Policy
+from serigraph.tables.cells import counted
 from serigraph.tables.look_alikes import looks
 from serigraph.tables.protection import ProtectedChoice, choose, named_by_itself
-from serigraph.tables.rows import counted
 
 _NAMED = 20
 _ALIKE = 0.8  # of the letters; clamydia and chlamydia share 0.94

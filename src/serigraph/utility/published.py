@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from serigraph.errors import ImpossibleState
 from serigraph.model import Population
 from serigraph.recoding.labels import widened_to_nodes
-from serigraph.recoding.loss import extents
+from serigraph.recoding.tables import extents
 from serigraph.short_repr import Undisclosed
 
 Form = Literal["generalised", "bucketised"]

@@ -18,7 +18,7 @@ from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.layout import Layout
 from serigraph.model import Population
 from serigraph.recoding.labels import region_labels
-from serigraph.recoding.public_csv import DIALECT, as_meant
+from serigraph.recoding.output import DIALECT, as_meant
 from serigraph.recoding.tables import GROUP
 from serigraph.tables import Prepared, read_table
 from serigraph.utility.published import Groups

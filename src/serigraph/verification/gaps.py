@@ -6,23 +6,25 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
-from serigraph.model import Gap, Past, Population, ProtectedValue
+from serigraph.model import Gap, Population, ProtectedValue
 from serigraph.privacy.breach import breach_probability
-from serigraph.records import Exposure
-
-_MARGIN = 1e-9  # of a survival, far above the rounding of a product of many factors
-_TOGETHER = 1 << 16  # people that are looked at together
+from serigraph.verification.composition import Composition
+from serigraph.verification.earlier import EarlierReleases
+from serigraph.verification.exactly import distinct_exposures
+from serigraph.verification.survival import survey
 
 
 def check_gaps(
-    whole: Population, population: Population, everybody: Past, where: str
+    whole: Population, population: Population, earlier: EarlierReleases, where: str
 ) -> tuple[Gap, ...]:
     """What the table has and the release has not, after it was charged to everybody's past."""
     gaps = _find_gaps(whole, population, where)
-    _check_everybody(everybody, population.protected, {gap.value for gap in gaps}, where)
+    missing = {gap.value for gap in gaps}
+    _check_everybody(
+        earlier, [value for value in population.protected if value.name in missing], where
+    )
     return gaps
 
 
@@ -56,10 +58,10 @@ def _find_gaps(whole: Population, population: Population, where: str) -> tuple[G
         holders, shown, whole.protected, population.protected, strict=True
     ):
         missing = before - now
-        no_progress = len(missing & recorded)
+        with_record = len(missing & recorded)
         risk = max(
-            Fraction(no_progress, max(len(recorded) - len(now), 1)),
-            Fraction(len(missing) - no_progress, max(without_record, 1)),
+            Fraction(with_record, max(len(recorded) - len(now), 1)),
+            Fraction(len(missing) - with_record, max(without_record, 1)),
         )
         if risk > was.threshold:
             raise GuaranteeExceeded(
@@ -81,45 +83,25 @@ def _find_gaps(whole: Population, population: Population, where: str) -> tuple[G
 
 
 def _check_everybody(
-    history: Past, protected: Sequence[ProtectedValue], values: set[str], where: str
+    earlier: EarlierReleases, protected: Sequence[ProtectedValue], where: str
 ) -> None:
     """Refuse if the past of somebody exceeds what is left of the threshold of one of the values."""
-    survived = np.log(np.maximum(1.0 - history.count / history.size, 1e-300))
-    for number, value in enumerate(protected):
-        if value.name not in values:
-            continue
-        limit = np.log(float(1 - value.threshold)) + _MARGIN
-        for begin in range(0, len(history.groups), _TOGETHER):
-            groups = history.groups[begin : begin + _TOGETHER]
-            total = np.zeros(len(groups))
-            for exposure, person in _exposures(history, groups, number):
-                np.add.at(total, person, survived[exposure])
-            for somebody in np.flatnonzero(total < limit).tolist():
-                found = [
-                    Exposure(int(history.size[each]), int(history.count[each]))
-                    for exposure, _ in _exposures(history, groups[[somebody]], number)
-                    for each in exposure.tolist()
-                ]
-                if breach_probability(found) > value.threshold:
-                    raise GuaranteeExceeded(
-                        f"leaving {value.name!r} out would tell too much about people whose budget "
-                        "for it is nearly used up",
-                        where=where,
-                        remedy="publish without suppression",
-                    )
-
-
-def _exposures(
-    history: Past, groups: NDArray[np.integer], value: int
-) -> list[tuple[NDArray[np.integer], NDArray[np.int64]]]:
-    """Release by release, the exposures to a value, and whose they are among these people."""
-    found = []
-    for was in groups.T:
-        known = np.flatnonzero(was >= 0)
-        lengths, exposure = history.held(was[known])
-        is_met = history.value[exposure] == value
-        found.append((exposure[is_met], np.repeat(known, lengths)[is_met]))
-    return found
+    ids = earlier.people()
+    if not protected or not len(ids):
+        return
+    past = earlier.groups_of(ids, [value.name for value in protected], lambda _done, _total: None)
+    everybody = Composition.of_one_group(len(ids), len(protected))
+    thresholds = [value.threshold for value in protected]
+    close = survey(everybody, past, thresholds, lambda _done, _total: None).close
+    for entry, exposures in distinct_exposures(close, np.arange(len(protected)), everybody, past):
+        value = protected[entry]
+        if breach_probability(exposures) > value.threshold:
+            raise GuaranteeExceeded(
+                f"leaving {value.name!r} out would tell too much about people whose budget "
+                "for it is nearly used up",
+                where=where,
+                remedy="publish without suppression",
+            )
 
 
 def _holders(population: Population) -> list[list[str | int]]:

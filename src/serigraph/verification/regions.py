@@ -1,11 +1,11 @@
-"""Whether regions overlap: whoever lies in two of them would not find its group."""
+"""Whether regions overlap: a person in two of them would not find its group."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.verification import kernels
+from serigraph.runtime.compiled import kernel
 
 _FEW = 128  # boxes that are compared with each other; more of them are parted first
 _HALF = 32  # bits of a word
@@ -29,7 +29,7 @@ def overlapping(
         if parts:
             stack += parts
             continue
-        first, second = kernels.first_overlap(low, high, boxes)
+        first, second = _first_overlap(low, high, boxes)
         if first >= 0:
             return int(first), int(second)
     return -1, -1
@@ -61,3 +61,20 @@ def _parted(
         if 4 * best <= len(boxes):
             break
     return parts
+
+
+@kernel
+def _first_overlap(
+    low: NDArray[np.int32], high: NDArray[np.int32], boxes: NDArray[np.int64]
+) -> tuple[np.int64, np.int64]:
+    """The first two of these boxes that overlap, or (-1, -1): each is compared with each."""
+    for i in range(len(boxes)):
+        for k in range(i + 1, len(boxes)):
+            apart = False
+            for d in range(low.shape[1]):
+                if high[boxes[i], d] < low[boxes[k], d] or high[boxes[k], d] < low[boxes[i], d]:
+                    apart = True
+                    break
+            if not apart:
+                return boxes[i], boxes[k]
+    return np.int64(-1), np.int64(-1)

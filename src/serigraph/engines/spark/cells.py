@@ -19,13 +19,11 @@ from serigraph.engines.spark.failures import cluster_errors
 from serigraph.model import Domain
 from serigraph.policy import Policy
 from serigraph.short_repr import Undisclosed
-from serigraph.tables.canonical import canonical
-from serigraph.tables.domains import coded
+from serigraph.tables.cells import without_rows
+from serigraph.tables.columns import canonical, coded
 from serigraph.tables.look_alikes import category_problems
-from serigraph.tables.people import missing_columns, read_quasi_identifiers
+from serigraph.tables.people import missing_columns, read_quasi_identifiers, read_values
 from serigraph.tables.preparing import taxonomies_of
-from serigraph.tables.rows import without_rows
-from serigraph.tables.values import read_values
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

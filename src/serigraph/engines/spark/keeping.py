@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class PersistedFrames:
-    """Use it as ``with Kept() as kept``: at the end nothing stays in anybody's memory."""
+    """Use it as ``with PersistedFrames() as kept``: at the end nothing stays in memory."""
 
     def __init__(self) -> None:
         self._frames: list[DataFrame] = []

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-import pyarrow.parquet as pq
 
+from serigraph.engines.spark.failures import cluster_errors
 from serigraph.engines.spark.paths import shared
 from serigraph.engines.spark.recalling import RecallCompositions, RecallMembers
 from serigraph.engines.spark.versions import of_this_version
 from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.layout import Layout
-from serigraph.ledger.parts import GROUPS, MEMBERS, PEOPLE, VALUES, files_of, forms_of
+from serigraph.ledger.parts import GROUPS, MEMBERS, PEOPLE, VALUES, files_of, forms_of, open_part
 from serigraph.ledger.storage import storage_errors
+from serigraph.privacy.link_chances import LinkGaps
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -99,6 +100,34 @@ class LedgerFrames:
             "was long, size long, value array<int>, count array<long>",
         )
 
+    def shown_values(self) -> list[str]:
+        """What ``Series.protected_names`` gives, collected by the executors."""
+        if not self._releases:
+            return []
+        with cluster_errors("reading the values of earlier releases"):
+            return [row.value for row in self.values().select("value").distinct().collect()]
+
+    def link_gaps(self) -> LinkGaps:
+        """What ``Series.link_gaps`` gives, counted by the executors."""
+        from pyspark.sql import Window
+        from pyspark.sql import functions as sql
+
+        if not self._releases:
+            return LinkGaps()
+        of_pair = Window.partitionBy("person", "value").orderBy("release")
+        following = sql.lead("release").over(of_pair)
+        until = sql.coalesce(following, sql.lit(self._releases[-1].number))
+        links = self.members().join(self.values(), ["release", "group"])
+        links = links.select(
+            sql.row_number().over(of_pair).alias("link"),
+            (until - sql.col("release")).alias("gap"),
+            following.isNull().alias("is_last"),
+        )
+        counted = links.groupBy("link", "gap", "is_last").agg(sql.count("*").alias("pairs"))
+        with cluster_errors("counting the links so far"):
+            rows = counted.collect()
+        return LinkGaps.of((row.link, row.gap, row.is_last, row.pairs) for row in rows)
+
     @cached_property
     def _renamed(self) -> dict[Any, Any]:
         """The values that an older ledger has in another form than tables are read in."""
@@ -120,7 +149,7 @@ class LedgerFrames:
     def _first_numbers(self, people: list[Path]) -> list[int]:
         """The number of the first person of each file, and that of one who is not there yet."""
         with storage_errors(self._layout.ledger):
-            rows = [pq.read_metadata(path).num_rows for path in people]
+            rows = [_rows(path) for path in people]
         return [0, *accumulate(rows)]
 
     def _read(self, kind: str, schema: str) -> DataFrame:
@@ -137,6 +166,11 @@ class LedgerFrames:
             for release in self._releases
             for name in files_of(release, kind)
         ]
+
+
+def _rows(path: Path) -> int:
+    with open_part(path) as file:
+        return int(file.metadata.num_rows)
 
 
 def _key(path: Path) -> str:

@@ -15,7 +15,8 @@ from serigraph.engines.spark.tasks import TOLD, File, WriteMembers, unpack
 from serigraph.engines.spark.versions import of_this_version
 from serigraph.errors import ImpossibleState
 from serigraph.ledger import WrittenFile, WrittenParts
-from serigraph.ledger.parts import GROUPS, MEMBERS, PEOPLE, VALUES, encode_people, numbered
+from serigraph.ledger.encoding import encode_people
+from serigraph.ledger.parts import GROUPS, MEMBERS, PEOPLE, VALUES, numbered
 from serigraph.ledger.storage import digest_of, write_durably
 
 if TYPE_CHECKING:

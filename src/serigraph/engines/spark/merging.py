@@ -11,8 +11,7 @@ import polars as pl
 
 from serigraph.engines.spark.cells import REGISTRY, TABLE
 from serigraph.tables.look_alikes import ids_written_otherwise, known_otherwise
-from serigraph.tables.people import column_name, has_repeats, one_row_a_person
-from serigraph.tables.values import value_sets
+from serigraph.tables.people import column_name, has_repeats, one_row_a_person, value_sets
 
 LEDGER = "the ledger"
 FACTS = "facts"  # pickled, in the one row of a task that is no person

@@ -23,13 +23,18 @@ from serigraph.model import Domain
 from serigraph.policy import Policy
 from serigraph.short_repr import Undisclosed
 from serigraph.tables import ProtectedChoice
-from serigraph.tables.canonical import unsafe_ids
-from serigraph.tables.look_alikes import WHOLE_NUMBER, described_ids, refuse_ids
+from serigraph.tables.cells import counted
+from serigraph.tables.columns import unsafe_ids
+from serigraph.tables.look_alikes import (
+    WHOLE_NUMBER,
+    columns_in_question,
+    described_ids,
+    refuse_ids,
+    refuse_unique,
+)
 from serigraph.tables.people import column_name
 from serigraph.tables.preparing import classes_named_as_values, notes_on, refusal_of
 from serigraph.tables.protection import Protection, choose, protection_of
-from serigraph.tables.rows import counted
-from serigraph.tables.unique_columns import columns_in_question, refuse_unique
 from serigraph.tables.value_list import ValueList, list_values
 
 if TYPE_CHECKING:

@@ -13,12 +13,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from serigraph.engines.spark.pieces import batches_of, past_key
 from serigraph.errors import ImpossibleState, LedgerDamaged
-from serigraph.ledger.parts import NOT_ADDED_UP, VALUE_TWICE
+from serigraph.ledger.parts import NOT_ADDED_UP, VALUE_TWICE, open_part, read_ids
 from serigraph.texts import composed
 
 _ROWS = 1_000_000  # that are looked at together
@@ -51,10 +50,10 @@ class RecallMembers:
         """The ids of people, whose numbers lie close together where they ascend."""
         low, end = int(number.min()), int(number.max()) + 1
         ids = pl.concat(
-            pl.scan_parquet(path, glob=False).slice(max(low - first, 0), end - max(low, first))
+            read_ids(path, max(low, first) - first, min(end, after) - first)
             for path, first, after in zip(self.people, self.first, self.first[1:], strict=False)
             if first < end and low < after
-        ).collect()["id"]
+        )
         asked = ids.gather(number - low).cast(self.id_type, strict=False)
         return composed(asked) if asked.dtype == pl.String else asked
 
@@ -73,7 +72,8 @@ class RecallCompositions:
         names = pl.Enum(self.protected)
         for batch in batches:
             for file in batch.to_pylist():
-                groups = pl.read_parquet(file["groups"], glob=False)
+                with open_part(Path(file["groups"])) as opened:
+                    groups = pl.DataFrame(opened.read())
                 sizes = groups.select("group", pl.col(file["size"]).cast(pl.Int64).alias("size"))
                 for rows in _read(Path(file["values"]), ["group", "value", "count"]):
                     forms = composed(rows["value"].cast(pl.String))
@@ -92,7 +92,7 @@ class RecallCompositions:
 
 
 def _read(path: Path, columns: list[str]) -> Iterator[pl.DataFrame]:
-    with pq.ParquetFile(path) as file:
+    with open_part(path) as file:
         for rows in file.iter_batches(_ROWS, columns=columns):
             if rows.num_rows:
                 yield pl.DataFrame(rows)

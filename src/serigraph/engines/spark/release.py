@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import secrets
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -14,8 +14,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from serigraph.engines.feasibility import Counts, excess_holders, refusal
-from serigraph.engines.plan import Plan
+from serigraph.engines.interface import Measure, Plan
 from serigraph.engines.spark.failures import cluster_errors
 from serigraph.engines.spark.keeping import PersistedFrames
 from serigraph.engines.spark.ledger_frames import LedgerFrames
@@ -31,18 +30,21 @@ from serigraph.engines.spark.partitions import (
 from serigraph.engines.spark.people import Everybody
 from serigraph.engines.spark.pieces import Piece, codes_of, population_of
 from serigraph.engines.spark.tasks import (
+    FOR_VERIFIER,
+    PERSON,
+    RECALLED,
     TOLD,
     File,
     GroupPartition,
-    Measure,
     Place,
     Write,
     WritePiece,
     unpack,
 )
+from serigraph.engines.spark.verifier_ledger import VerifierFrames
 from serigraph.engines.spark.versions import of_this_version
-from serigraph.engines.suppression import demand_of
-from serigraph.errors import GuaranteeExceeded, ImpossibleState
+from serigraph.engines.suppression import Counts, demand_of, excess_holders, refusal
+from serigraph.errors import GuaranteeExceeded, ImpossibleState, LedgerDamaged
 from serigraph.grouping.layout import FEW
 from serigraph.ledger import ReleaseRecord
 from serigraph.records import worst_of
@@ -58,7 +60,7 @@ if TYPE_CHECKING:
 
 _LOW = 2**32 - 1
 NOT_HERE = "suppression is for one machine: --engine local can leave values out"
-_ERRORS = {each.__name__: each for each in (GuaranteeExceeded, ImpossibleState)}  # of tasks
+_ERRORS = {each.__name__: each for each in (GuaranteeExceeded, ImpossibleState, LedgerDamaged)}
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,7 @@ class Setting:
 
     session: SparkSession
     ledger: LedgerFrames
+    for_verifier: VerifierFrames
     releases: tuple[ReleaseRecord, ...]
     drafts: Path  # a folder that driver and executors share
     partition_people: int
@@ -121,31 +124,47 @@ class Setting:
     write: Write
 
 
-def make_release_on_spark(
-    everybody: Everybody,
-    plan: Plan,
-    setting: Setting,
-    ensure_new: Callable[[str], None],
-    progress: Progress,
-) -> MadeOnSpark:
-    """Make a release on a cluster; raises what ``make_release`` raises.
+@dataclass(frozen=True)
+class Placed:
+    """The people of a release in the leaves of a tree, and what was counted of them."""
 
-    ``ensure_new`` is called with the digest of the table, and refuses one that is out already.
-    """
+    everybody: Everybody
+    frame: DataFrame
+    tree: Tree
+    census: Census
+    counts: Counts
+    digest: str  # of the table
+
+
+def place_people(
+    everybody: Everybody, *, is_presence_known: bool, setting: Setting, progress: Progress
+) -> Placed:
+    """Bring everybody to a place in the tree that the release is partitioned by."""
     people = everybody.frame
-    number = everybody.present if plan.is_presence_known else everybody.people
-    if plan.is_presence_known:
+    number = everybody.present if is_presence_known else everybody.people
+    if is_presence_known:
         people = people.filter("present")
     progress("recalling")
     tree = _tree(people, number, everybody, setting.partition_people)
     place = Place(tree, everybody.domains, everybody.protection)
-    kept = setting.kept
-    placed = kept.keep(people.mapInArrow(of_this_version(place), _placed_schema(people)))
+    placed = setting.kept.keep(
+        _with_memberships(
+            people.mapInArrow(of_this_version(place), _placed_schema(people)), setting
+        )
+    )
     progress("ordering")
     with cluster_errors("placing the people"):
-        census, counts, total = _counted(placed, tree, everybody, plan)
-    kept.release(everybody.merged)
-    ensure_new(digest_of((each.name for each in everybody.domains), everybody.present, total))
+        census, counts, total = _counted(placed, tree, everybody, is_presence_known)
+    setting.kept.release(everybody.merged)
+    digest = digest_of((each.name for each in everybody.domains), everybody.present, total)
+    return Placed(everybody, placed, tree, census, counts, digest)
+
+
+def make_release_on_spark(
+    placed: Placed, plan: Plan, setting: Setting, progress: Progress
+) -> MadeOnSpark:
+    """Make a release on a cluster; raises what ``make_release`` raises."""
+    everybody, counts = placed.everybody, placed.counts
     protected = everybody.protection.protected
     base = demand_of(protected, plan).base_targets(
         population_of(_nobody(everybody), everybody.domains, protected)
@@ -156,13 +175,13 @@ def make_release_on_spark(
         missing = {protected[value].name: number for value, number in excess.items()}
         raise refusal(counts, base, missing, plan, len(setting.releases), NOT_HERE)
     progress("forming groups")
-    pieces = _grouped(placed, tree, census, base, everybody, plan, setting)
+    pieces = _grouped(placed, base, plan, setting)
     missing = {protected[v].name: 1 for piece in pieces for v in piece.excess}
     if missing:
         raise refusal(counts, base, missing, plan, len(setting.releases), NOT_HERE)
     progress("verifying")
-    _check_whole(pieces, tree, census, plan)
-    kept.release(placed)
+    _check_whole(pieces, placed.tree, placed.census, plan)
+    setting.kept.release(placed.frame)
     progress("recoding")
     members = np.array([piece.members for piece in pieces])
     shares = members / max(members.sum(), 1)
@@ -173,6 +192,19 @@ def make_release_on_spark(
         widths={d.name: float(w) for d, w in zip(everybody.domains, widths, strict=True)},
         counts=counts,
     )
+
+
+def _with_memberships(placed: DataFrame, setting: Setting) -> DataFrame:
+    """The people, with what the verifier finds out by itself about the groups that they were in."""
+    from pyspark.sql import functions as f
+
+    if not setting.releases:
+        return placed
+    id_type = placed.schema["id"].dataType.simpleString().replace("bigint", "long")
+    found = setting.for_verifier.memberships(id_type)
+    # Spark takes quadratic time over long runs of lists that are null.
+    known = f.coalesce("member_of", f.array().cast("array<long>"))
+    return placed.join(found.hint("merge"), "id", "left").withColumn("member_of", known)
 
 
 def _nobody(everybody: Everybody) -> pl.DataFrame:
@@ -208,7 +240,7 @@ def _tree(people: DataFrame, number: int, everybody: Everybody, partition_people
 
 
 def _counted(
-    placed: DataFrame, tree: Tree, everybody: Everybody, plan: Plan
+    placed: DataFrame, tree: Tree, everybody: Everybody, is_presence_known: bool
 ) -> tuple[Census, Counts, int]:
     """People and holders of each leaf, what is published in all, and the sum of the records."""
     from pyspark.sql import functions as f
@@ -236,7 +268,7 @@ def _counted(
     weight = people.copy()
     leaf = by_leaf["leaf"].to_numpy()
     people[leaf] = by_leaf["people"].to_numpy()
-    weight[leaf] = by_leaf["present" if plan.is_presence_known else "people"].to_numpy()
+    weight[leaf] = by_leaf["present" if is_presence_known else "people"].to_numpy()
     census = Census(
         people=people,
         weight=weight,
@@ -257,20 +289,22 @@ def _counted(
 
 
 def _grouped(
-    placed: DataFrame,
-    tree: Tree,
-    census: Census,
-    base: NDArray[np.float64],
-    everybody: Everybody,
-    plan: Plan,
-    setting: Setting,
+    placed: Placed, base: NDArray[np.float64], plan: Plan, setting: Setting
 ) -> tuple[Piece, ...]:
     """Have the groups of every partition formed; merge those that fail with their neighbours."""
+    tree, census, everybody = placed.tree, placed.census, placed.everybody
     most = max(MOST, setting.partition_people)
     nodes = partitions(tree, census, base, plan.minimum_size)
     last_resort = frozenset([0])
     names = [value.name for value in everybody.protection.protected]
-    compositions = setting.ledger.compositions(names) if setting.releases else None
+    compositions = (
+        {
+            (RECALLED, "past"): setting.ledger.compositions(names),
+            (FOR_VERIFIER, "member_of"): setting.for_verifier.compositions(names),
+        }
+        if setting.releases
+        else {}
+    )
     done: dict[int, Piece] = {}
     while True:
         wanted = [node for node in nodes if node not in done]
@@ -286,7 +320,7 @@ def _grouped(
             measure=setting.measure,
         )
         with cluster_errors("forming groups"):
-            sent = _sent(placed, tree, wanted, compositions, setting)
+            sent = _sent(placed.frame, tree, wanted, compositions, setting)
             found = unpack(sent.mapInArrow(of_this_version(task), TOLD).toArrow())
         for piece in found:
             if piece.error is not None:
@@ -305,11 +339,12 @@ def _sent(
     placed: DataFrame,
     tree: Tree,
     nodes: list[int],
-    compositions: DataFrame | None,
+    compositions: Mapping[tuple[str, str], DataFrame],
     setting: Setting,
 ) -> DataFrame:
     """The people of some partitions, each partition in a task of its own, together with the
-    compositions of the groups that they were in: one shuffle brings both."""
+    compositions of the groups that they were in: one shuffle brings all. Compositions have a kind,
+    and the column of the people that names their groups."""
     from pyspark.sql import functions as f
 
     rows = [
@@ -319,12 +354,11 @@ def _sent(
     ]
     where = setting.session.createDataFrame(rows, "leaf int, node int, slot int")
     people = placed.drop("record").join(f.broadcast(where), "leaf").drop("leaf")
-    sent = people.withColumn("is_person", f.lit(True))
-    if compositions is not None:
-        groups = people.select("node", "slot", f.explode("past").alias("was")).distinct()
+    sent = people.withColumn("kind", f.lit(PERSON))
+    for (kind, column), held in compositions.items():
+        groups = people.select("node", "slot", f.explode(column).alias("was")).distinct()
         # Spark does not know how large the ledger is, and would send all of it to everybody.
-        past = groups.join(compositions.hint("merge"), "was")
-        past = past.withColumn("is_person", f.lit(False))
+        past = groups.join(held.hint("merge"), "was").withColumn("kind", f.lit(kind))
         # Its Arrow writer takes quadratic time over long runs of lists that are null.
         sent = _with_empty_lists(sent, past).unionByName(_with_empty_lists(past, sent), True)
     return sent.repartitionById(len(nodes), "slot")

@@ -11,10 +11,8 @@ import pyarrow as pa
 from serigraph.engines.spark.cells import TABLE, Understood
 from serigraph.engines.spark.pieces import batches_of
 from serigraph.policy import Policy
-from serigraph.tables.canonical import canonical, is_unsafe_id
-from serigraph.tables.identifiers import whole_ids
-from serigraph.tables.people import column_name
-from serigraph.tables.values import read_values, value_sets
+from serigraph.tables.columns import canonical, is_unsafe_id
+from serigraph.tables.people import column_name, read_values, value_sets, whole_ids
 
 
 @dataclass(frozen=True)

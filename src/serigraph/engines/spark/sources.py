@@ -9,26 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from serigraph.engines.choosing import is_spark_frame
 from serigraph.engines.spark.failures import cluster_errors
 from serigraph.errors import TableError
 from serigraph.policy import Reading
 from serigraph.tables import read_table
-from serigraph.tables.canonical import Role, canonical
-from serigraph.tables.csv_files import check_header, unreadable
-from serigraph.tables.dialect import detect_dialect
+from serigraph.tables.columns import Role, canonical
+from serigraph.tables.csv_files import check_header, detect_dialect, unreadable
+from serigraph.tables.formats import BY_ENDING, CSV, PARQUET
 from serigraph.tables.preparing import refusal_of
-from serigraph.tables.signatures import BY_SUFFIX
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _BEGINNING = 1 << 16
 _ENCODINGS = {"utf-8-sig": "UTF-8", "utf-8": "UTF-8", "utf8": "UTF-8", "latin-1": "ISO-8859-1"}
-
-
-def is_spark_frame(source: Any) -> bool:
-    """Whether this is a data frame of Spark; asks without importing Spark."""
-    return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "sparkSession")
 
 
 def table_frame(
@@ -47,10 +42,10 @@ def table_frame(
         path = os.fspath(source)
         name = path.rstrip("/").rsplit("/", 1)[-1].lower()
         ending = "." + name.removesuffix(".gz").rsplit(".", 1)[-1]
-        kind = BY_SUFFIX.get(ending)
-        if kind == "CSV" and (lines := _csv(session, path, reading)) is not None:
+        found = BY_ENDING.get(ending)
+        if found is CSV and (lines := _csv(session, path, reading)) is not None:
             return lines
-        if kind == "Parquet" or (kind is None and _is_elsewhere_or_folder(path)):
+        if found is PARQUET or (found is None and _is_elsewhere_or_folder(path)):
             with cluster_errors("reading the table"):
                 return session.read.parquet(path)
     table = _sendable(read_table(source, reading), reading, roles)

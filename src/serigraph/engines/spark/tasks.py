@@ -19,8 +19,8 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from serigraph.engines.interface import Measure, Plan, VerifiedRelease
 from serigraph.engines.local import finished, formed
-from serigraph.engines.plan import Plan, VerifiedRelease
 from serigraph.engines.spark.partitions import Tree
 from serigraph.engines.spark.pieces import (
     Piece,
@@ -29,20 +29,18 @@ from serigraph.engines.spark.pieces import (
     history_of,
     population_of,
 )
+from serigraph.engines.spark.verifier_ledger import earlier_releases
 from serigraph.engines.suppression import demand_of
-from serigraph.errors import GuaranteeExceeded, ImpossibleState
+from serigraph.errors import GuaranteeExceeded, ImpossibleState, LedgerDamaged
 from serigraph.grouping import Grouping
-from serigraph.ledger.parts import (
-    GROUPS,
-    MEMBERS,
-    PEOPLE,
-    VALUES,
+from serigraph.ledger.encoding import (
     check_shape,
     encode_groups,
     encode_members,
     encode_people,
     encode_values,
 )
+from serigraph.ledger.parts import GROUPS, MEMBERS, PEOPLE, VALUES
 from serigraph.ledger.storage import digest_of, new_file, sync, write_durably
 from serigraph.model import CodedValues, Domain, Past, Population
 from serigraph.recoding import as_text
@@ -50,10 +48,13 @@ from serigraph.recoding.tables import GROUP
 from serigraph.runtime.randomness import SystemRandomness
 from serigraph.tables.digests import cell_hashes, record_hashes
 from serigraph.tables.protection import Protection, holdings_under
+from serigraph.verification import RememberedReleases
 
-Measure = Callable[[VerifiedRelease, Plan, Past], Any]
 Write = Callable[[Path, str, dict[str, pl.DataFrame]], list[Path]]
 
+# What a task gets: rows of people, and of what past groups held, once as it was recalled for the
+# forming of groups, and once as the verifier reads it.
+PERSON, RECALLED, FOR_VERIFIER = "person", "recalled", "for the verifier"
 TOLD = "node int, told binary"  # what comes back from a task: pickled
 
 
@@ -124,18 +125,31 @@ class GroupPartition:
             yield pack(int(node), self._piece(int(node), rows))
 
     def _piece(self, node: int, rows: pl.DataFrame) -> Piece:
-        is_person = rows["is_person"]
-        people = rows.filter(is_person).sort("id")
-        compositions = rows.filter(~is_person)
+        people = rows.filter(rows["kind"] == PERSON).sort("id")
+        compositions = rows.filter(rows["kind"] == RECALLED)
         population = population_of(people, self.domains, self.protection.protected)
         history = history_of(people, compositions, self.releases)
         try:
-            return self._made(node, population, history, people["number"])
-        except (GuaranteeExceeded, ImpossibleState) as error:
+            earlier = self._earlier(people, rows.filter(rows["kind"] == FOR_VERIFIER))
+            return self._made(node, population, history, earlier, people["number"])
+        except (GuaranteeExceeded, ImpossibleState, LedgerDamaged) as error:
             said = (error.what, error.where, error.remedy, error.problems)
             return Piece(node, population.size, error=(type(error).__name__, *said))
 
-    def _made(self, node: int, population: Population, history: Past, number: pl.Series) -> Piece:
+    def _earlier(self, people: pl.DataFrame, compositions: pl.DataFrame) -> RememberedReleases:
+        if not self.releases:
+            return RememberedReleases()
+        names = [value.name for value in self.protection.protected]
+        return earlier_releases(people, compositions, names)
+
+    def _made(
+        self,
+        node: int,
+        population: Population,
+        history: Past,
+        earlier: RememberedReleases,
+        number: pl.Series,
+    ) -> Piece:
         randomness = SystemRandomness()
         demand = demand_of(population.protected, self.plan)
         box = self.tree.box(node)
@@ -147,7 +161,7 @@ class GroupPartition:
         if not isinstance(found, Grouping):
             return Piece(node, population.size, excess=tuple(found.tolist()))
         self._check_box(node, found)
-        made = finished(population, population, history, None, self.plan, found, randomness)
+        made = finished(population, population, earlier, self.plan, found, randomness)
         check_shape(made.proof)
         draft = f"{node:06d}-{uuid.uuid4().hex}"
         self._write(node, draft, made, population, number)
@@ -171,7 +185,7 @@ class GroupPartition:
             pairs=proof.pairs,
             exact_pairs=proof.exact_pairs,
             widths=tuple(made.widths.values()),
-            measured=self.measure(made, self.plan, history),
+            measured=self.measure(made, self.plan, history, population.ids),
         )
 
     def _check_box(self, node: int, grouping: Grouping) -> None:

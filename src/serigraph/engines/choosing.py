@@ -1,0 +1,93 @@
+"""The engines there are, and which of them does the work.
+
+They are small records: what an engine needs is imported when it begins.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from serigraph.auditing.auditor import ThisMachine, refuse_name
+from serigraph.ledger import Series
+
+if TYPE_CHECKING:
+    from serigraph.auditing import Auditor
+    from serigraph.engines.interface import Engine, Measure, Workplace
+    from serigraph.runtime.progress import Progress
+
+
+@dataclass(frozen=True)
+class Local(ThisMachine):
+    """This machine, and no other."""
+
+    def workplace(
+        self, series: Series, _table: Any, *, wait: float, measure: Measure, progress: Progress
+    ) -> AbstractContextManager[Workplace]:
+        from serigraph.engines.one_machine import workplace
+
+        return workplace(series, wait=wait, measure=measure, progress=progress)
+
+    def export(self, series: Series, folder: Path) -> None:
+        series.export(folder)
+
+
+@dataclass(frozen=True)
+class Spark:
+    """A cluster: the session that is active, or one at ``master`` with ``settings``.
+
+    Paths of tables are those that Spark reads, and the folder of a series must be one that driver
+    and executors share. ``partition_people`` is how many people a task gets, about; 0 is what suits
+    most machines.
+    """
+
+    master: str = ""  # this machine, if it is empty
+    settings: Mapping[str, str] = field(default_factory=dict)
+    partition_people: int = 0
+
+    def workplace(
+        self, series: Series, table: Any, *, wait: float, measure: Measure, progress: Progress
+    ) -> AbstractContextManager[Workplace]:
+        from serigraph.engines.spark.engine import workplace
+
+        return workplace(series, table, self, wait=wait, measure=measure)
+
+    def auditor(self, series: Series) -> AbstractContextManager[Auditor]:
+        from serigraph.engines.spark.engine import auditor
+
+        return auditor(series, self)
+
+    def export(self, series: Series, folder: Path) -> None:
+        from serigraph.engines.spark.engine import export
+
+        export(series, folder, self)
+
+
+def engine_for(engine: Engine, table: Any) -> Engine:
+    """The engine that a table is published with: a data frame of Spark is published on Spark."""
+    refuse_name(engine)
+    return Spark() if isinstance(engine, Local) and is_spark_frame(table) else engine
+
+
+def is_spark_frame(table: Any) -> bool:
+    """Whether this is a data frame of Spark; asks without importing Spark."""
+    return type(table).__module__.startswith("pyspark.sql") and hasattr(table, "sparkSession")
+
+
+def export(
+    series: str | os.PathLike[str] | Series,
+    folder: str | os.PathLike[str],
+    *,
+    engine: Engine = Local(),  # noqa: B008 - a frozen record without fields
+) -> None:
+    """Write the ledger of a series as Parquet, by the published contract.
+
+    With ``engine=Spark(...)`` the executors write it, as folders of files.
+    """
+    refuse_name(engine)
+    opened = series if isinstance(series, Series) else Series.open(Path(series))
+    engine.export(opened, Path(folder).absolute())

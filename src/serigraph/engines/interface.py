@@ -1,0 +1,268 @@
+"""The interface of an engine: what it is asked for, step by step, and what it gives back.
+
+A release goes one way, whichever engine makes it: ``Engine.workplace`` -> ``Workplace.read`` ->
+``Sources.prepare`` -> ``People.recall`` -> ``Recalled.make`` -> ``Unwritten.write`` ->
+``Staged.commit``. Each step gives the next one, so that none can be left out or come too early.
+`serigraph.publishing` walks this way and knows no engine; engines differ in what they do at each
+step. How to add one: implement the protocols below, and nothing else has to change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+import polars as pl
+
+from serigraph.model import Domain, Past, Population, Proof, unique_rows
+from serigraph.privacy.strategies import Strategy
+from serigraph.short_repr import Undisclosed
+
+if TYPE_CHECKING:
+    from serigraph.auditing import Auditor
+    from serigraph.grouping import Method
+    from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series, Writer
+    from serigraph.policy import Output, Policy
+    from serigraph.privacy.link_chances import LinkGaps
+    from serigraph.runtime.progress import Progress
+    from serigraph.runtime.randomness import Randomness
+    from serigraph.tables import ProtectedChoice
+    from serigraph.tables.value_list import ValueList
+
+Form = Literal["generalised", "bucketised"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How one release is to be made."""
+
+    label: str
+    strategy: Strategy
+    form: Form
+    method: Method
+    minimum_size: int
+    is_presence_known: bool
+    allows_suppression: bool
+    sensitive: str  # the column's name
+    has_one_value: bool = False  # a generalised table shows each person's value, not a set
+    clearance: Fraction = Fraction(1, 4)  # of its limit, that a value is kept below by suppression
+
+
+@dataclass(frozen=True, repr=False)
+class VerifiedRelease(Undisclosed):
+    """A verified release: what the ledger commits, what the public sees, and its figures."""
+
+    population: Population  # after suppression
+    raw: Population  # before suppression
+    proof: Proof
+    tables: dict[str, pl.DataFrame]  # ``as_text`` of recoding gives them for reading
+    widths: dict[str, float]  # NCP of each quasi-identifier
+
+    def thresholds_left(self) -> dict[str, Fraction]:
+        """What groups may spend from now on of the thresholds that gaps of this release lower."""
+        charged = {gap.value for gap in self.proof.gaps if gap.risk}
+        left = self.population.protected
+        return {value.name: value.threshold for value in left if value.name in charged}
+
+    @property
+    def rows(self) -> int:
+        """Rows with quasi-identifiers that the public gets."""
+        return next(iter(self.tables.values())).height
+
+    @property
+    def people_alone(self) -> int:
+        """People who are the only member of their group."""
+        return int(np.count_nonzero(self.proof.size == 1))
+
+    def unique_rows(self) -> int:
+        """Rows whose published quasi-identifiers no other row has."""
+        if "quasi_identifiers" not in self.tables:
+            # Regions are disjoint: a row shares its own with the rows of its group only.
+            return int(np.count_nonzero(self.proof.present_size == 1))
+        shown = self.proof.ids
+        if self.rows < len(shown):
+            shown = shown.filter(pl.Series(self.proof.present))
+        codes = self.population.codes
+        if len(shown) < self.population.size:
+            codes = codes[:, self.population.ids.search_sorted(shown).to_numpy()]
+        return unique_rows(codes, [domain.size for domain in self.population.domains])
+
+    def figures(self) -> dict[str, object]:
+        """What is said of the release; counts and figures only."""
+        proof = self.proof
+        linked = np.zeros(len(proof.size), dtype=np.bool_)
+        linked[proof.value_group] = True
+        with_value = proof.size[linked]
+        return {
+            "people": len(proof.ids),
+            "present": int(proof.present.sum()),
+            "rows": self.rows,
+            "unique_rows": self.unique_rows(),
+            "people_alone": self.people_alone,
+            "groups": len(proof.size),
+            "mean_size": float(proof.size.mean()) if len(proof.size) else 0.0,
+            "groups_with_protected_value": int(linked.sum()),
+            "mean_size_with_protected_value": float(with_value.mean()) if len(with_value) else 0.0,
+            "largest_size": int(proof.size.max()) if len(proof.size) else 0,
+            "protected_values": len(shown_values(proof)),
+            "pairs_checked": proof.pairs,
+            "pairs_decided_in_fractions": proof.exact_pairs,
+            "largest_probability": str(proof.largest),
+            "worst_in_release": proof.worst.to_json() if proof.worst else None,
+            **suppression_figures(proof, self.population),
+            "normalised_widths": self.widths,
+            "mean_normalised_width": float(np.mean(list(self.widths.values()))),
+        }
+
+
+def shown_values(proof: Proof) -> set[str]:
+    """The protected values and classes that the release shows."""
+    return set(proof.value_name.unique().cast(pl.String))
+
+
+def suppression_figures(proof: Proof, population: Population) -> dict[str, object]:
+    """How many holders of which value are missing, of values that the release still shows.
+
+    To name or count a value that it does not show would tell that somebody holds it.
+    """
+    shown = shown_values(proof)
+    is_class = {value.name for value in population.protected if value.stands_for}
+    told = {gap.value: gap.missing for gap in proof.gaps if gap.value in shown}
+    return {
+        "suppressed": told,
+        "suppressed_values": sum(told[name] for name in told.keys() - is_class),
+    }
+
+
+Measure = Callable[[VerifiedRelease, Plan, Past, pl.Series], Any]
+"""What is kept for the documents of a verified release, or of each piece of one; the past is that
+of the people whose ids come last."""
+
+
+@dataclass(frozen=True)
+class PeopleFacts:
+    """What is known of the people of a table and a registry, whichever engine has read them."""
+
+    people: int  # in the table and in the registry
+    present: int  # in the table
+    outside_registry: int
+    differing_from_registry: int
+    domains: tuple[Domain, ...]
+    choice: ProtectedChoice
+    value_list: ValueList  # the policy's values beside those of the table
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Known:
+    """How many of the people are known to the ledger."""
+
+    present: int  # in the table
+    absent: int  # in the registry only
+
+
+@dataclass(frozen=True)
+class MadeFacts:
+    """What is said of a verified release; counts, figures and names of values only."""
+
+    figures: Mapping[str, Any]
+    widths: Mapping[str, float]  # NCP of each quasi-identifier
+    gap_risks: Mapping[str, Fraction]  # what suppression tells, by value
+    thresholds_left: Mapping[str, Fraction]  # of the values whose thresholds gaps have lowered
+    withdrawn: tuple[str, ...]  # values that the release does not show at all
+
+
+class Engine(Protocol):
+    """Where releases are made, series audited and ledgers exported."""
+
+    def workplace(
+        self, series: Series, table: Any, *, wait: float, measure: Measure, progress: Progress
+    ) -> AbstractContextManager[Workplace]:
+        """Become the one writer of a series; see ``Series.writing``."""
+
+    def auditor(self, series: Series) -> AbstractContextManager[Auditor]:
+        """What reads a series for an audit."""
+
+    def export(self, series: Series, folder: Path) -> None:
+        """Write the ledger as Parquet, by the published contract."""
+
+
+class Workplace(Protocol):
+    """Where one release is made."""
+
+    @property
+    def writer(self) -> Writer: ...
+
+    def read(self, table: Any, registry: Any, policy: Policy, query: str) -> Sources:
+        """Read the table, and the registry unless it is None; ``query`` is for a database."""
+
+
+class Sources(Protocol):
+    """A table and a registry that were read."""
+
+    def prepare(self, known: ProtectedChoice | None, progress: Progress) -> People:
+        """One record a person, checked against the policy; ``known`` is what is protected since the
+        first release."""
+
+
+class People(Protocol):
+    """The people of a release."""
+
+    @property
+    def facts(self) -> PeopleFacts: ...
+
+    def values_before(self) -> Sequence[str]:
+        """The protected values that earlier releases have shown."""
+
+    def check_unique_columns(self, where: str) -> None:
+        """Refuse a quasi-identifier that is unique for many people; ``where`` is the policy."""
+
+    def recall(self, label: str, progress: Progress) -> Recalled:
+        """What the ledger knows of them; refuses a label or a table that is out already, and ids
+        that may belong to people whom the ledger knows under another spelling."""
+
+
+class Recalled(Protocol):
+    """The people of a release with their past."""
+
+    @property
+    def digest(self) -> str:
+        """Of the table."""
+
+    @property
+    def known(self) -> Known: ...
+
+    def link_gaps(self) -> LinkGaps:
+        """How many releases lay between the links of everybody in the ledger."""
+
+    def make(self, plan: Plan, randomness: Randomness | None, progress: Progress) -> Unwritten:
+        """Form groups, verify them, recode; see ``make_release`` for what it raises."""
+
+
+class Unwritten(Protocol):
+    """A verified release that is not written yet."""
+
+    @property
+    def facts(self) -> MadeFacts: ...
+
+    def write(self, output: Output, progress: Progress) -> Staged:
+        """Write the public tables into the staging folder, and get the ledger's parts ready."""
+
+
+class Staged(Protocol):
+    """A release whose tables are written, and which nobody has seen yet."""
+
+    @property
+    def measured(self) -> tuple[Any, ...]:
+        """What ``Measure`` gave, piece by piece."""
+
+    def commit(self, draft: ReleaseDraft) -> ReleaseRecord:
+        """Make the release exist, then public."""
+
+    def tables(self, folder: Path) -> Mapping[str, pl.DataFrame]:
+        """The public tables, once they are in their folder."""

@@ -1,0 +1,217 @@
+"""The earlier releases for the verifier's tasks, by a join of its own.
+
+Nothing here comes from what the forming of groups is told of the past: files are read by the
+verifier's reader, which compares them with their digests, memberships are brought to people by id,
+and the sizes of groups are counted from their members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from serigraph.engines.spark.pieces import batches_of
+from serigraph.engines.spark.versions import of_this_version
+from serigraph.errors import LedgerDamaged
+from serigraph.verification import (
+    CommittedRelease,
+    LedgerOnDisk,
+    RememberedRelease,
+    RememberedReleases,
+)
+from serigraph.verification.on_disk import (
+    GROUPS_DIFFER,
+    Part,
+    read_columns,
+    read_entries,
+    read_ids,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_GROUP = 32  # bits of the key of a group, behind the number of its release
+
+Read = Callable[[CommittedRelease, Path, int, int], pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class _ReadFiles:
+    """Reads the files that a frame names: the ``release``, the ``name``, and the ``first`` row."""
+
+    releases: tuple[CommittedRelease, ...]
+    read: Read
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for file in batch.to_pylist():
+                release = self.releases[file["release"]]
+                path = release.folder / file["name"]
+                yield from batches_of(self.read(release, path, file["release"], file["first"]))
+
+
+def _people(release: CommittedRelease, path: Path, _number: int, first: int) -> pl.DataFrame:
+    ids = read_ids(release, [path]).alias("id").to_frame()
+    return ids.select(pl.int_range(pl.len()).alias("person") + first, "id")
+
+
+def _members(release: CommittedRelease, path: Path, number: int, _first: int) -> pl.DataFrame:
+    person, group, present = read_columns(release, [path], ["person", "group", "present"])
+    return pl.DataFrame(
+        {
+            "person": person.astype(np.int64),
+            "was": _key(number, group),
+            "present": present,
+            "counts": present if release.is_presence_known else np.ones_like(present),
+        }
+    )
+
+
+def _groups(release: CommittedRelease, path: Path, number: int, _first: int) -> pl.DataFrame:
+    group, size, present = read_columns(release, [path], ["group", "size", "present"])
+    return pl.DataFrame(
+        {
+            "was": _key(number, group),
+            "said": size.astype(np.int64),
+            "said_present": present.astype(np.int64),
+        }
+    )
+
+
+def _values(
+    names: tuple[str, ...], release: CommittedRelease, path: Path, number: int, _first: int
+) -> pl.DataFrame:
+    held = read_entries(release, [path], names).asked()
+    return pl.DataFrame(
+        {
+            "was": _key(number, held.group),
+            "value": held.value,
+            "count": held.count.astype(np.int64),
+        }
+    )
+
+
+def _key(number: int, group: np.ndarray) -> np.ndarray:
+    return number << _GROUP | group.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class VerifierFrames:
+    """The ledger as frames, for the verifier alone; nothing is read before Spark is asked to."""
+
+    session: SparkSession
+    ledger: LedgerOnDisk
+
+    def memberships(self, id_type: str) -> DataFrame:
+        """``id``, and in ``member_of`` the keys of all groups that the person was in."""
+        from pyspark.sql import functions as f
+
+        rows = [pq.read_metadata(path).num_rows for _, path in self._files("people")]
+        first = [0, *accumulate(rows)]
+        people = self._read("people", _people, f"person long, id {id_type}", first)
+        keys = self._all_members().groupBy("person").agg(f.collect_list("was").alias("member_of"))
+        found = people.join(keys.hint("merge"), "person").groupBy("id")
+        return found.agg(f.flatten(f.collect_list("member_of")).alias("member_of"))
+
+    def compositions(self, names: Sequence[str]) -> DataFrame:
+        """What groups held of some values: ``was``, the key of a group, its ``size`` as the
+        adversary of the release counts it, lists ``value`` (places in ``names``) and ``count``, and
+        whether the ledger has the group as it is (``is_right``)."""
+        from pyspark.sql import functions as f
+
+        held = self._read(
+            "values", partial(_values, tuple(names)), "was long, value int, count long"
+        )
+        together = held.groupBy("was").agg(f.collect_list(f.struct("value", "count")).alias("held"))
+        counted = (
+            self._all_members()
+            .groupBy("was")
+            .agg(
+                f.count_if("counts").alias("size"),
+                f.count(f.lit(1)).alias("people"),
+                f.count_if("present").alias("shown"),
+            )
+        )
+        said = self._read("groups", _groups, "was long, said long, said_present long")
+        is_right = (f.col("people") == f.col("said")) & (f.col("shown") == f.col("said_present"))
+        return (
+            together.join(counted.hint("merge"), "was", "left")
+            .join(said.hint("merge"), "was", "left")
+            .select(
+                "was",
+                f.coalesce("size", f.lit(0)).alias("size"),
+                f.col("held.value").alias("value"),
+                f.col("held.count").alias("count"),
+                f.coalesce(is_right, f.lit(False)).alias("is_right"),
+            )
+        )
+
+    def _all_members(self) -> DataFrame:
+        schema = "person long, was long, present boolean, counts boolean"
+        return self._read("members", _members, schema)
+
+    def _files(self, part: Part) -> list[tuple[int, Path]]:
+        return [
+            (number, path)
+            for number, release in enumerate(self.ledger.releases)
+            for path in release.files(part)
+        ]
+
+    def _read(
+        self, part: Part, read: Read, schema: str, first: Sequence[int] | None = None
+    ) -> DataFrame:
+        found = self._files(part)
+        begin = [0] * len(found) if first is None else first
+        rows = [(number, path.name, at) for (number, path), at in zip(found, begin, strict=False)]
+        context = self.session.sparkContext
+        pieces = min(len(rows), 4 * context.defaultParallelism)
+        named = self.session.createDataFrame(
+            context.parallelize(rows, pieces), "release int, name string, first long"
+        )
+        task = _ReadFiles(self.ledger.releases, read)
+        return named.mapInArrow(of_this_version(task), schema)
+
+
+def earlier_releases(
+    people: pl.DataFrame, compositions: pl.DataFrame, names: Sequence[str]
+) -> RememberedReleases:
+    """The releases that a task has of its people, from ``id`` and ``member_of``, and from the
+    compositions of the groups that these were in and that held any of the values named."""
+    if not compositions["is_right"].all():
+        raise LedgerDamaged(
+            GROUPS_DIFFER,
+            where="ledger",
+            remedy="restore the series from a backup; nothing is published until then",
+        )
+    numbered = compositions.with_columns((pl.col("was") // 2**_GROUP).alias("release"))
+    members = people.select("id", pl.col("member_of").alias("was")).explode("was")
+    return RememberedReleases(
+        tuple(
+            _release(groups.with_row_index("group"), members, names)
+            for groups in numbered.partition_by("release", maintain_order=True)
+        )
+    )
+
+
+def _release(
+    groups: pl.DataFrame, members: pl.DataFrame, names: Sequence[str]
+) -> RememberedRelease:
+    inside = members.join(groups.select("was", "group"), on="was")
+    held = groups.select("group", "value", "count").explode("value", "count")
+    return RememberedRelease(
+        ids=inside["id"],
+        group=inside["group"].to_numpy(),
+        size=groups["size"].to_numpy(),
+        value_group=held["group"].to_numpy(),
+        value_name=pl.Series(list(names), dtype=pl.String).gather(held["value"]),
+        value_count=held["count"].to_numpy(),
+    )

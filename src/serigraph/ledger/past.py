@@ -1,0 +1,213 @@
+"""What the ledger knows of given people: the paper's m(o, s), joined from its two factors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from serigraph.errors import InputRefused
+from serigraph.ledger.layout import Layout
+from serigraph.ledger.parts import (
+    GROUPS,
+    MEMBERS,
+    PEOPLE,
+    VALUES,
+    check_unread,
+    read_files,
+    read_members,
+    read_numbers,
+    read_part,
+    read_values,
+)
+from serigraph.ledger.person_numbers import Numbered
+from serigraph.ledger.release import PastExposure, ReleaseRecord
+from serigraph.model import Compositions, Past
+from serigraph.runtime.progress import Progress, Report, first_half, no_progress, second_half
+from serigraph.runtime.threads import TOGETHER, parallel_map, slices
+from serigraph.texts import composed
+
+
+def recall_past(
+    layout: Layout,
+    releases: tuple[ReleaseRecord, ...],
+    ids: pl.Series,
+    protected: Sequence[str],
+    progress: Progress = no_progress,
+) -> tuple[Numbered, Past]:
+    """The numbers that people have in the ledger, and their history for the values named in
+    ``protected``, in the order that they were asked for.
+
+    People that the ledger does not know have -1 everywhere. Groups that held none of the values
+    are left out. Sizes follow the adversary that each release was made against. Releases before
+    the first that had any of these people are only compared with their digests.
+    """
+    asked = Numbered.asked(layout, releases, ids)
+    begin = asked.first_release(releases)
+    check_unread(layout, releases[:begin], read=PEOPLE)
+    past = Past.none(len(ids))
+    if begin < len(releases):
+        past = _recall(layout, releases[begin:], asked, protected, partial(progress, "recalling"))
+    return asked, past.after(begin)
+
+
+def _recall(
+    layout: Layout,
+    releases: tuple[ReleaseRecord, ...],
+    asked: Numbered,
+    protected: Sequence[str],
+    report: Report,
+) -> Past:
+    """The past of people over some releases, each of which a thread reads by itself."""
+    found = parallel_map(
+        lambda release: _compositions(layout, release, protected), releases, first_half(report)
+    )
+    first = [0, *accumulate(held.groups for _, held in found)]
+    row = _rows(asked)
+    people = len(asked.ids)
+    columns = np.full((len(releases), people + 1), -1, dtype=np.int32)
+
+    def place_members(j: int) -> None:
+        """Write the group of each member of a release to the person's row."""
+        number = found[j][0]
+        number = np.where(number >= 0, number + first[j], -1).astype(np.int32)
+        for person, group in read_members(read_files(layout, releases[j], MEMBERS)):
+            for part in slices(len(person), longest=TOGETHER):
+                columns[j][row[person[part]]] = number[group[part]]
+
+    parallel_map(place_members, range(len(releases)), second_half(report))
+    return Past.of_releases(columns[:, :people], [held for _, held in found])
+
+
+def _compositions(
+    layout: Layout, release: ReleaseRecord, protected: Sequence[str]
+) -> tuple[NDArray[np.int32], Compositions]:
+    """The groups of a release that held any of the values: the number of each group of the release
+    among them, or -1, and what they held."""
+    group, value, count = _entries(read_files(layout, release, VALUES), protected)
+    is_first = np.ones(len(group), dtype=np.bool_)
+    np.not_equal(group[1:], group[:-1], out=is_first[1:])
+    begin = np.flatnonzero(is_first)
+    kept = group[begin]
+    number = np.full(release.groups, -1, dtype=np.int32)
+    number[kept] = np.arange(len(kept), dtype=np.int32)
+    size = _sizes(layout, release)[kept]
+    return number, Compositions.of(np.diff(begin, append=len(group)), value, count, size)
+
+
+def _entries(
+    files: Sequence[bytes], protected: Sequence[str]
+) -> tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint32]]:
+    """What the groups of a release held of some values, ascending by group and then by value: the
+    group, the place of the value among ``protected`` and the count of each entry."""
+    index = {name: number for number, name in enumerate(protected)}
+    groups, values, counts = [], [], []
+    for piece in read_values(files):
+        of_code = np.array([index.get(name, -1) for name in piece.names], dtype=np.int32)
+        value, group, count = of_code[piece.code], piece.group, piece.count
+        if of_code.min(initial=0) < 0:
+            asked = value >= 0
+            value, group, count = value[asked], group[asked], count[asked]
+        groups.append(group)
+        values.append(value)
+        counts.append(count)
+    group, value, count = _joined(groups), _joined(values), _joined(counts)
+    if not _are_in_order(group, value):
+        order = np.lexsort((value, group))
+        group, value, count = group[order], value[order], count[order]
+    return group, value, count
+
+
+def _joined(pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The pieces behind each other. Most releases have one, which is not copied; those that held
+    nothing have none."""
+    if len(pieces) > 1:
+        return np.concatenate(pieces)
+    return pieces[0] if pieces else np.empty(0, dtype=np.int32)
+
+
+def _are_in_order(group: NDArray[np.integer], value: NDArray[np.integer]) -> bool:
+    """Whether entries ascend by group and then by value."""
+    for part in slices(len(group) - 1, longest=TOGETHER):
+        here, behind = part, slice(part.start + 1, part.stop + 1)
+        is_next = group[behind] > group[here]
+        is_next |= (group[behind] == group[here]) & (value[behind] > value[here])
+        if not is_next.all():
+            return False
+    return True
+
+
+def _rows(asked: Numbered) -> NDArray[np.int32]:
+    """For each number of the ledger the row of the person among those that were asked for, or the
+    one behind them."""
+    row = np.full(asked.people, len(asked.ids), dtype=np.int32)
+    known = np.flatnonzero(asked.number >= 0)
+    row[asked.number[known]] = known
+    return row
+
+
+def recall_names(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> tuple[str, ...]:
+    """Every protected value that was ever in a group, ascending."""
+    held = [read_part(layout, release, VALUES)["value"].cast(pl.String) for release in releases]
+    return tuple(pl.concat(held).unique().sort().to_list()) if held else ()
+
+
+def recall_exposures(
+    layout: Layout, releases: tuple[ReleaseRecord, ...], person: str | int, value: str
+) -> tuple[PastExposure, ...]:
+    """Every past group that held the person and the value, oldest first.
+
+    A person that is not in the ledger is refused, so that a typing error does not look like a
+    clean record.
+    """
+    number = _number(layout, releases, person)
+    found = []
+    for release in releases:
+        mine = read_part(layout, release, MEMBERS).filter(pl.col("person") == number)
+        if mine.is_empty():
+            continue
+        group = mine["group"][0]
+        held = read_part(layout, release, VALUES).filter(
+            (pl.col("group") == group) & (pl.col("value") == value)
+        )
+        if not held.is_empty():
+            found.append(
+                PastExposure(
+                    release=release.number,
+                    label=release.label,
+                    size=int(_sizes(layout, release)[group]),
+                    count=held["count"][0],
+                    present=mine["present"][0],
+                )
+            )
+    return tuple(found)
+
+
+def _number(layout: Layout, releases: tuple[ReleaseRecord, ...], person: str | int) -> int:
+    unknown = InputRefused(
+        "the ledger knows no person of this id",
+        remedy="give the id as it is in the id column of the table or the registry",
+    )
+    if not releases:
+        raise unknown
+    if releases[0].id_type == "text":
+        ids = composed(pl.Series([str(person)], dtype=pl.String))
+    else:
+        try:
+            ids = pl.Series(np.array([int(person)], dtype=np.int64))
+        except (ValueError, OverflowError) as error:
+            raise unknown from error
+    number = int(Numbered.asked(layout, releases, ids).number[0])
+    if number < 0:
+        raise unknown
+    return number
+
+
+def _sizes(layout: Layout, release: ReleaseRecord) -> NDArray[np.int64]:
+    column = "present" if release.is_presence_known else "size"
+    return read_numbers(read_files(layout, release, GROUPS), column).astype(np.int64)

@@ -1,0 +1,65 @@
+"""What the ledger says, as of one reading of the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from serigraph.ledger.exporting import export_ledger
+from serigraph.ledger.layout import Layout
+from serigraph.ledger.parts import check_id_type, read_people
+from serigraph.ledger.past import recall_exposures, recall_names, recall_past
+from serigraph.ledger.release import PastExposure, ReleaseRecord
+from serigraph.model import Past, link_gaps
+from serigraph.privacy.link_chances import LinkGaps
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads the parts of some releases, whose records were read and checked before. Made by
+    ``Series.reader``; a ``Writer`` has one too."""
+
+    layout: Layout
+    releases: tuple[ReleaseRecord, ...]
+
+    def history(self, ids: pl.Series, protected: Sequence[str]) -> Past:
+        """What the ledger knows of these people, in their order, for the values named.
+
+        People that it does not know have -1 everywhere; values that are not named are left out.
+        ``TableError`` if the ids are of another type than the series has.
+        """
+        check_id_type(ids, self.releases)
+        return recall_past(self.layout, self.releases, ids, protected)[1]
+
+    def history_of_all(self, protected: Sequence[str]) -> Past:
+        """The same of everybody that was ever a member."""
+        return self.history(self.people()["id"], protected)
+
+    def people(self) -> pl.DataFrame:
+        """Everybody that was ever a member: ``person``, the number given once, and ``id``."""
+        return read_people(self.layout, self.releases)
+
+    def protected_names(self) -> tuple[str, ...]:
+        """Every protected value that was ever in a group, ascending."""
+        return recall_names(self.layout, self.releases)
+
+    def link_gaps(self) -> LinkGaps:
+        """How many releases lay between the links of everybody, and since the last ones."""
+        if not self.releases:
+            return LinkGaps()
+        names = self.protected_names()
+        return link_gaps(self.history_of_all(names), len(names))
+
+    def exposures(self, person: str | int, value: str) -> tuple[PastExposure, ...]:
+        """Every past group that held the person and the value, oldest first.
+
+        ``InputRefused`` if the ledger does not know the person.
+        """
+        return recall_exposures(self.layout, self.releases, person, value)
+
+    def export(self, folder: Path) -> None:
+        """Write the ledger as Parquet, by the published contract, into a new or empty folder."""
+        export_ledger(self.layout, self.releases, folder)

@@ -1,0 +1,135 @@
+"""What values that persist would tell, for the pages and for the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from serigraph.auditing import CrowdsAfter, HolderFigures
+from serigraph.charts import Line, line_chart
+from serigraph.reporting.page import Section, Table, exact, percent
+
+IF_VALUES_PERSIST = (
+    "If values persist, holders hide only in a crowd: people whom all releases treated alike."
+)
+HELD = (
+    "The share of published holders in a crowd is what somebody believes of each member who knows "
+    "everything except which of them is which. Above: holders in crowds with a share above the "
+    "threshold. Certain: holders in crowds of holders alone."
+)
+NOT_HELD = (
+    "Who holds is not known here. Above: people whose crowd has a share of holders above the "
+    "threshold, at least in every and at most in some world that agrees with the published counts. "
+    "The tables that the releases were made from (--raw) say how many holders are found out."
+)
+CONFIDENTIAL = "The figures about holders come from the tables themselves: do not publish them."
+
+
+def crowds_section(crowds: Sequence[CrowdsAfter]) -> Section:
+    """The crowds release by release, with a chart of how they shrink."""
+    held = [each.over_all.held for each in crowds if each.over_all.held is not None]
+    if held:
+        return Section(
+            "If values persist",
+            lead=f"{IF_VALUES_PERSIST} {HELD}",
+            charts=[_holders_chart(held)],
+            tables=[_by_release(crowds), _by_value(crowds[-1])],
+            notes=[CONFIDENTIAL],
+        )
+    return Section(
+        "If values persist",
+        lead=f"{IF_VALUES_PERSIST} {NOT_HELD}",
+        charts=[_alone_chart(crowds)],
+        tables=[_without_holders(crowds)],
+    )
+
+
+def share(part: int, whole: int) -> float:
+    """
+    >>> share(1, 4), share(0, 0)
+    (0.25, 0.0)
+    """
+    return part / whole if whole else 0.0
+
+
+def _holders_chart(held: Sequence[HolderFigures]) -> str:
+    def points(parts: Sequence[int]) -> list[tuple[float, float]]:
+        return [
+            (float(number), 100 * share(part, each.holders))
+            for number, (part, each) in enumerate(zip(parts, held, strict=True), 1)
+        ]
+
+    return line_chart(
+        "Holders in crowds above the threshold",
+        [
+            Line("above the threshold", points([each.above for each in held])),
+            Line("certain", points([each.certain for each in held])),
+        ],
+        x="release",
+        y="% of the holders so far",
+    )
+
+
+def _alone_chart(crowds: Sequence[CrowdsAfter]) -> str:
+    points = [
+        (float(number), 100 * share(each.over_all.alone, each.over_all.people))
+        for number, each in enumerate(crowds, 1)
+    ]
+    return line_chart(
+        "People alone in their crowd",
+        [Line("of all pairs so far", points)],
+        x="release",
+        y="% of the pairs",
+    )
+
+
+def _by_release(crowds: Sequence[CrowdsAfter]) -> Table:
+    return Table(
+        ["Release", "Crowds", "Holders so far", "Largest share", "Above", "Certain"],
+        [
+            [each.label, f"{each.over_all.crowds:,}", *_cells(each.over_all.held)]
+            for each in crowds
+            if each.over_all.held is not None
+        ],
+    )
+
+
+def _by_value(after: CrowdsAfter) -> Table:
+    return Table(
+        ["Value", "Crowds", "Holders", "Largest share", "Above", "Certain"],
+        [
+            [each.value, f"{each.figures.crowds:,}", *_cells(each.figures.held)]
+            for each in after.values
+            if each.figures.held is not None
+        ],
+    )
+
+
+def _cells(held: HolderFigures) -> list[str]:
+    return [
+        f"{held.holders:,}",
+        exact(held.largest),
+        percent(share(held.above, held.holders)),
+        percent(share(held.certain, held.holders)),
+    ]
+
+
+def _without_holders(crowds: Sequence[CrowdsAfter]) -> Table:
+    return Table(
+        ["Release", "Crowds", "Pairs", "Alone in a crowd", "Above, at least", "Above, at most"],
+        [
+            [
+                each.label,
+                *(
+                    f"{number:,}"
+                    for number in (
+                        each.over_all.crowds,
+                        each.over_all.people,
+                        each.over_all.alone,
+                        each.over_all.surely_above,
+                        each.over_all.possibly_above,
+                    )
+                ),
+            ]
+            for each in crowds
+        ],
+    )

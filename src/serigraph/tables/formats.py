@@ -1,0 +1,219 @@
+"""The formats of files that are read, one row of a table each: what their names end in, how they
+begin, and what reads them. A new format is a row of ``FORMATS``.
+
+A file is what its first bytes say; what its name says has to agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import polars as pl
+
+from serigraph.errors import TableError
+from serigraph.policy import Reading
+from serigraph.tables.cells import text_of
+from serigraph.tables.csv_files import read_csv
+from serigraph.tables.databases import read_database
+from serigraph.tables.extras import optional_package
+
+ReadFile = Callable[[Path, Reading], pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """One kind of file."""
+
+    name: str
+    endings: tuple[str, ...]
+    signatures: tuple[tuple[int, bytes], ...]  # bytes, and where they are; none for text
+    read: ReadFile
+    other_starts: frozenset[int] = frozenset()  # first bytes that the name alone has to vouch for
+
+
+def _read_parquet(path: Path, _reading: Reading) -> pl.DataFrame:
+    return _whole(lambda: pl.read_parquet(path, hive_partitioning=False, glob=False), path)
+
+
+def _read_arrow(path: Path, _reading: Reading) -> pl.DataFrame:
+    return _whole(lambda: pl.read_ipc(path), path)
+
+
+def _read_statistics(path: Path, reading: Reading, *, name: str, reader: str) -> pl.DataFrame:
+    """A file of a statistics package, by a function of pyreadstat."""
+    pyreadstat = optional_package(
+        "pyreadstat", extra="statistics", purpose=f"reading a {name} file"
+    )
+
+    def read() -> pl.DataFrame:
+        columns, described = getattr(pyreadstat, reader)(
+            str(path), encoding=reading.encoding, output_format="dict"
+        )
+        table = pl.DataFrame(columns, strict=True)
+        kinds = described.readstat_variable_types
+        short = [name for name, kind in kinds.items() if kind == "float"]
+        # A float of 32 bits is 0.1 as it was kept, and not 0.10000000149.
+        table = table.cast({name: pl.Float32 for name in short if table[name].dtype.is_float()})
+        if not reading.value_labels:
+            return table
+        return table.with_columns(
+            _labelled(table[name], labels)
+            for name, labels in described.variable_value_labels.items()
+        )
+
+    return _whole(read, path)
+
+
+def _labelled(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
+    """The label of each code; a code without one stays as it is, as text."""
+    return column.replace_strict(
+        list(labels), list(labels.values()), default=text_of(column)[0], return_dtype=pl.String
+    )
+
+
+def _whole(read: Callable[[], pl.DataFrame], path: Path) -> pl.DataFrame:
+    return guarded(read, "the file is damaged or cut short", str(path))
+
+
+def guarded(read: Callable[[], pl.DataFrame], what: str, where: str) -> pl.DataFrame:
+    """Read, and let no message of a library through: it may hold a cell."""
+    try:
+        return read()
+    except MemoryError:
+        raise
+    except (Exception, pl.exceptions.PanicException) as error:  # a panic is no Exception
+        raise TableError(
+            f"{what} ({type(error).__name__})", where=where, remedy="export the table again"
+        ) from None
+
+
+def _statistics(
+    name: str,
+    reader: str,
+    endings: tuple[str, ...],
+    *signatures: tuple[int, bytes],
+    other_starts: frozenset[int] = frozenset(),
+) -> FileFormat:
+    read = partial(_read_statistics, name=name, reader=reader)
+    return FileFormat(name, endings, signatures, read, other_starts)
+
+
+_SAS = b"\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\x00\x09\xc7\x31\x8c"
+_OLD_STATA = frozenset((105, 108, 110, 111, 112, 113, 114, 115))  # up to Stata 12
+CSV = FileFormat("CSV", (".csv", ".tsv", ".tab", ".txt"), (), partial(read_csv, compressed=False))
+PARQUET = FileFormat("Parquet", (".parquet", ".pq"), ((0, b"PAR1"),), _read_parquet)
+FORMATS: tuple[FileFormat, ...] = (
+    CSV,
+    PARQUET,
+    FileFormat("Arrow", (".arrow", ".feather", ".ipc"), ((0, b"ARROW1"),), _read_arrow),
+    FileFormat("DuckDB", (".duckdb", ".db"), ((8, b"DUCK"),), read_database),
+    _statistics("Stata", "read_dta", (".dta",), (0, b"<stata_dta>"), other_starts=_OLD_STATA),
+    _statistics("SPSS", "read_sav", (".sav", ".zsav"), (0, b"$FL2"), (0, b"$FL3")),
+    _statistics("SAS", "read_sas7bdat", (".sas7bdat",), (12, _SAS)),
+    _statistics("SAS transport", "read_xport", (".xpt",), (0, b"HEADER RECORD*******LIB")),
+)
+_COMPRESSED = FileFormat(
+    "compressed CSV", (), ((0, b"\x1f\x8b"),), partial(read_csv, compressed=True)
+)
+BY_ENDING: Mapping[str, FileFormat] = {ending: each for each in FORMATS for ending in each.endings}
+
+# What is recognised to be refused.
+_UNREAD: tuple[tuple[bytes, str], ...] = (
+    (b"PK\x03\x04", "a ZIP archive (an Excel workbook, perhaps)"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
+    (b"SQLite format 3", "SQLite"),
+    (b"FEA1", "Feather version 1"),
+    (b"%PDF", "PDF"),
+)
+_SPREADSHEETS = frozenset((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers"))
+_SQLITE = frozenset((".sqlite", ".sqlite3", ".db3"))
+_TEXT_MARKS = (b"\xff\xfe", b"\xfe\xff")  # UTF-16, whose letters hold zero bytes
+
+
+def format_of(path: Path, encoding: str | None = None) -> FileFormat:
+    """What the file is, after its name and its first bytes were found to agree.
+
+    Text may hold zero bytes if it begins as UTF-16 does, or if the encoding is given.
+    """
+    head = _head(path)
+    found = _found(head, text_may_hold_zeros=encoding is not None)
+    _refuse_unread(path, found)
+    named = _named(path)
+    if found in ("", "a binary file") and head[0] in named.other_starts:
+        return named
+    if found != (named.name if named.signatures else ""):
+        shown = "gzip" if found == _COMPRESSED.name else found
+        raise TableError(
+            f"the file is not what its name says: {named.name} was expected, "
+            f"and it looks like {shown or 'text or something else'}",
+            where=str(path),
+            remedy="rename it, or export the table again",
+        )
+    return named
+
+
+def _refuse_unread(path: Path, found: str) -> None:
+    """Raise ``TableError`` for a known kind of file that is not read, with how to export it."""
+    ending = path.suffix.lower()
+    if ending in _SPREADSHEETS:
+        raise TableError(
+            "a spreadsheet is not read",
+            where=str(path),
+            remedy="save the sheet as CSV (UTF-8), and give that file",
+        )
+    if found == "SQLite" or ending in _SQLITE:
+        raise TableError(
+            "a SQLite database is not read",
+            where=str(path),
+            remedy="export the table, and give that file: "
+            f"sqlite3 -header -csv {quote(str(path))} 'select * from ...' > table.csv",
+        )
+
+
+def _named(path: Path) -> FileFormat:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes[-1:] == [".gz"] and BY_ENDING.get("".join(suffixes[-2:-1])) is CSV:
+        return _COMPRESSED
+    named = BY_ENDING.get(suffixes[-1]) if suffixes else None
+    if named is None:
+        raise TableError(
+            "the name of the file does not say what it is",
+            where=str(path),
+            remedy="give it one of these endings: .csv.gz " + " ".join(BY_ENDING),
+        )
+    return named
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096)
+    except FileNotFoundError:
+        raise TableError(
+            "there is no such file", where=str(path), remedy="check the path"
+        ) from None
+    except OSError as error:
+        raise TableError(
+            f"the file cannot be read ({error.strerror})",
+            where=str(path),
+            remedy="give the path of a file that you may read",
+        ) from None
+    if not head:
+        raise TableError("the file is empty", where=str(path), remedy="export the table again")
+    return head
+
+
+def _found(head: bytes, *, text_may_hold_zeros: bool) -> str:
+    for each in (*FORMATS, _COMPRESSED):
+        if any(head[offset:].startswith(signature) for offset, signature in each.signatures):
+            return each.name
+    for signature, name in _UNREAD:
+        if head.startswith(signature):
+            return name
+    is_text = text_may_hold_zeros or b"\0" not in head or head.startswith(_TEXT_MARKS)
+    return "" if is_text else "a binary file"

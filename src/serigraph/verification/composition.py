@@ -1,0 +1,100 @@
+"""Who is in each proposed group and what it holds, from the population and from nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serigraph.errors import ImpossibleState
+from serigraph.model import Population
+from serigraph.runtime.ordering import occurrences, order_by
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Groups with the values that they hold, and the people who are charged for these values.
+
+    Group g has ``size[g]`` people to choose from and holds ``value[start[g]:start[g+1]]``, which
+    ascend. Everybody in a group that holds anything is charged: people are those in ``charged``,
+    ascending places in the population; ``member`` are places among these, by group.
+    """
+
+    size: NDArray[np.int64]
+    start: NDArray[np.int64]
+    value: NDArray[np.int32]
+    count: NDArray[np.int64]
+    charged: NDArray[np.int64]
+    member: NDArray[np.int64]
+    member_group: NDArray[np.int64]
+
+    @property
+    def pairs(self) -> int:
+        """(person, value) pairs that are charged."""
+        return int(np.diff(self.start)[self.member_group].sum())
+
+    def group_of(self, entry: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The group that has each of these entries."""
+        return np.searchsorted(self.start, entry, side="right") - 1
+
+    @staticmethod
+    def of(
+        population: Population, group: NDArray[np.int64], size: NDArray[np.int64]
+    ) -> Composition:
+        """What groups of these sizes hold; people in groups beyond them hold nothing."""
+        holders = np.diff(population.held_start)
+        if ((holders > 0) & ~population.present).any():
+            raise ImpossibleState("somebody without a record holds a value")
+        values = max(len(population.protected), 1)
+        key = np.repeat(group, holders) * values + population.held
+        entries, count = np.unique(key, return_counts=True)
+        start = np.searchsorted(entries, np.arange(len(size) + 1) * values)
+        is_held = np.append(start[1:] > start[:-1], False)
+        charged = np.flatnonzero(is_held[np.minimum(group, len(size))])
+        member = order_by(group[charged])
+        return Composition(
+            size=size,
+            start=start,
+            value=(entries % values).astype(np.int32),
+            count=count.astype(np.int64),
+            charged=charged,
+            member=member,
+            member_group=group[charged[member]],
+        )
+
+    @staticmethod
+    def of_one_group(people: int, values: int) -> Composition:
+        """Everybody in one group that holds none of the values, and is charged for all of them."""
+        return Composition(
+            size=np.ones(1, dtype=np.int64),
+            start=np.array([0, values]),
+            value=np.arange(values, dtype=np.int32),
+            count=np.zeros(values, dtype=np.int64),
+            charged=np.arange(people),
+            member=np.arange(people),
+            member_group=np.zeros(people, dtype=np.int64),
+        )
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The groups of a proposal that are published, numbered from 0 on: those with a record."""
+
+    group: NDArray[np.int64]  # of everybody; beyond the others where it is not published
+    people: NDArray[np.int64]  # in each group
+    present: NDArray[np.int64]  # of them, those that have a record
+
+    @staticmethod
+    def of(population: Population, group: NDArray[np.int64]) -> Shown:
+        groups = int(group.max(initial=-1)) + 1
+        present = occurrences(group, groups, population.present)
+        people = occurrences(group, groups)
+        shown = int(np.count_nonzero(present))
+        if not present[:shown].all():
+            # Nothing is said about a group without a record; such groups come behind the others.
+            order = np.argsort(present == 0, kind="stable")
+            number = np.empty_like(order)
+            number[order] = np.arange(groups)
+            group, present, people = number[group], present[order], people[order]
+        return Shown(group, people[:shown], present[:shown])

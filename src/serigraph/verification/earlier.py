@@ -1,0 +1,111 @@
+"""What the verifier asks of earlier releases: who was in which group, and what the groups held."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from serigraph.errors import ImpossibleState
+from serigraph.runtime.progress import Report
+
+
+@dataclass(frozen=True)
+class EarlierGroups:
+    """The groups of one earlier release, for the people and the values that were asked for.
+
+    Person i was in ``group[i]``, or in none where that is -1. Group g had ``size[g]`` people to
+    choose from, and held ``value[start[g]:start[g+1]]``, ascending places among the values.
+    """
+
+    group: NDArray[np.int32]
+    size: NDArray[np.int64]
+    start: NDArray[np.int64]
+    value: NDArray[np.int32]
+    count: NDArray[np.int64]  # people in the group that hold the value
+
+    @staticmethod
+    def of(
+        group: NDArray[np.int32],
+        size: NDArray[np.int64],
+        value_group: NDArray[np.integer],
+        value: NDArray[np.integer],
+        count: NDArray[np.integer],
+    ) -> EarlierGroups:
+        """From one entry for each value in each group, in any order."""
+        groups, values = len(size), int(value.max(initial=0)) + 1
+        key = value_group.astype(np.int64) * values + value
+        if not (key[1:] > key[:-1]).all():
+            order = np.argsort(key)
+            key, count = key[order], count[order]
+        if (
+            group.min(initial=-1) < -1
+            or group.max(initial=-1) >= groups
+            or value_group.max(initial=0) >= max(groups, 1)
+            or value.min(initial=0) < 0
+            or count.min(initial=1) < 1
+            or not (key[1:] > key[:-1]).all()
+            or (count > size[key // values]).any()
+        ):
+            raise ImpossibleState("the groups of an earlier release do not fit each other")
+        return EarlierGroups(
+            group=group,
+            size=size,
+            start=np.searchsorted(key, np.arange(groups + 1) * values),
+            value=(key % values).astype(np.int32),
+            count=count.astype(np.int64),
+        )
+
+
+class EarlierReleases(Protocol):
+    """All releases before the proposed one."""
+
+    def people(self) -> pl.Series:
+        """The ids of everybody who was ever a member, each once."""
+
+    def groups_of(
+        self, ids: pl.Series, names: Sequence[str], report: Report
+    ) -> list[EarlierGroups]:
+        """The groups of these people in every release that any of them was in, and what these
+        groups held of the values named."""
+
+
+def places_among(ids: pl.Series, others: pl.Series) -> NDArray[np.int64]:
+    """The place of each of the others among ids that all differ, -1 for those that are not there.
+
+    >>> places_among(pl.Series(["a", "b"]), pl.Series(["b", "c", "a"])).tolist()
+    [1, -1, 0]
+    """
+    if ids.dtype != others.dtype:
+        raise ImpossibleState("the ids of an earlier release are of another type")
+    found = (
+        others.alias("id")
+        .to_frame()
+        .join(
+            ids.alias("id").to_frame().with_columns(pl.int_range(pl.len()).alias("place")),
+            on="id",
+            how="left",
+            maintain_order="left",
+        )
+    )
+    return found["place"].fill_null(-1).to_numpy()
+
+
+def groups_by_place(
+    people: int, place: NDArray[np.integer], group: NDArray[Any]
+) -> NDArray[np.int32]:
+    """The group of each person, from the places of a release's members; -1 at a place says that
+    nobody asked for this member, and -1 for a group that the person was no member.
+
+    >>> groups_by_place(3, np.array([2, -1, 0]), np.array([7, 8, 9])).tolist()
+    [9, -1, 7]
+    """
+    found = np.full(people + 1, -1, dtype=np.int32)
+    found[place] = group  # -1 is the last place, which belongs to nobody
+    if np.count_nonzero(found[:-1] >= 0) != np.count_nonzero(place >= 0):
+        raise ImpossibleState("somebody is in two groups of an earlier release")
+    return found[:-1]

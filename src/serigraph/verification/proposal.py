@@ -1,0 +1,73 @@
+"""A proposed release, and whether it can be one at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serigraph.errors import ImpossibleState
+from serigraph.model import Population
+from serigraph.runtime.ordering import are_in_order
+from serigraph.runtime.threads import TOGETHER, parallel_map, slices
+from serigraph.verification.regions import overlapping
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Groups for everybody: the group of each person of a population, and the boxes of codes that
+    a generalised release shows of the groups. A bucketised one has boxes without columns."""
+
+    form: Literal["generalised", "bucketised"]
+    group: NDArray[np.int64]
+    low: NDArray[np.int32]  # [group, column]
+    high: NDArray[np.int32]
+
+
+def check_proposal(population: Population, proposal: Proposal, where: str) -> None:
+    """Refuse, with ``ImpossibleState``, what is no release of these people in this form."""
+    group, shape = proposal.group, proposal.low.shape
+
+    def refuse_if(is_wrong: bool, what: str) -> None:
+        if is_wrong:
+            raise ImpossibleState(what, where=where)
+
+    refuse_if(not are_in_order(population.ids), "the ids of the people do not ascend")
+    refuse_if(
+        len(group) != population.size or group.min(initial=0) < 0,
+        "the proposed groups do not cover everybody",
+    )
+    refuse_if(
+        len(shape) != 2 or proposal.high.shape != shape,
+        "the boxes of the groups have other lower than upper ends",
+    )
+    if proposal.form == "bucketised":
+        refuse_if(shape[1] > 0, "a bucketised release shows no boxes, and boxes are proposed")
+        return
+    refuse_if(
+        shape[1] != len(population.domains),
+        "a generalised release shows a box over all quasi-identifiers, and none is proposed",
+    )
+    refuse_if(group.max(initial=-1) >= shape[0], "somebody is in a group that has no box")
+    refuse_if(not _all_inside(population, proposal), "a person lies outside the box of its group")
+    first, second = overlapping(proposal.low, proposal.high)
+    refuse_if(first >= 0, f"the boxes of groups {first} and {second} overlap")
+
+
+def _all_inside(population: Population, proposal: Proposal) -> bool:
+    """Whether everybody lies in the box of its group, so that anybody who knows a person's
+    quasi-identifiers finds that group."""
+    ends = [
+        (low.copy(), high.copy()) for low, high in zip(proposal.low.T, proposal.high.T, strict=True)
+    ]
+
+    def are_inside(part: slice) -> bool:
+        group = proposal.group[part]
+        return all(
+            ((low[group] <= codes[part]) & (codes[part] <= high[group])).all()
+            for codes, (low, high) in zip(population.codes, ends, strict=True)
+        )
+
+    return all(parallel_map(are_inside, slices(len(proposal.group), longest=TOGETHER)))

@@ -1,0 +1,100 @@
+"""What the forming of groups is told of the past may be wrong: nothing wrong is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+
+import serigraph
+from ledger.builders import shape_on_disk
+from serigraph.errors import GuaranteeExceeded, LedgerDamaged
+from serigraph.ledger import parts, writer
+from verification.series import ANN, FIRST, NEXT, OTHERS, XENIA, new_series
+
+publish = partial(serigraph.publish, new_people=True)
+
+
+def without_a_release(releases: Sequence[Any], ids: pl.Series, names: Sequence[str]) -> Any:
+    return releases[1:], ids, names
+
+
+def without_a_person(releases: Sequence[Any], ids: pl.Series, names: Sequence[str]) -> Any:
+    return releases, ids.replace(ANN, "nobody"), names
+
+
+def without_a_value(releases: Sequence[Any], ids: pl.Series, names: Sequence[str]) -> Any:
+    return releases, ids, ["something else" for _ in names]
+
+
+def with_two_swapped(releases: Sequence[Any], ids: pl.Series, names: Sequence[str]) -> Any:
+    return releases, ids.replace([ANN, XENIA], [XENIA, ANN]), names
+
+
+def without_anybody(releases: Sequence[Any], ids: pl.Series, names: Sequence[str]) -> Any:
+    return (), ids, names
+
+
+@pytest.mark.parametrize(
+    ("change", "form"),
+    [
+        (without_a_release, "generalised"),
+        (without_a_person, "generalised"),
+        (without_a_value, "generalised"),
+        (without_anybody, "generalised"),
+        (with_two_swapped, "bucketised"),
+    ],
+)
+def test_a_wrong_past_is_found_before_the_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[..., Any], form: str
+) -> None:
+    series = new_series(tmp_path / "series", form)
+    publish(FIRST, series, label="first")
+    publish(OTHERS, series, label="others")
+    recall = writer.recall_past
+
+    def changed(layout: Any, releases: Any, ids: Any, names: Any, *rest: Any) -> Any:
+        numbers, _ = recall(layout, releases, ids, names, *rest)
+        return numbers, recall(layout, *change(releases, ids, names), *rest)[1]
+
+    before = shape_on_disk(series.path)
+    with monkeypatch.context() as patched:
+        patched.setattr(writer, "recall_past", changed)
+        with pytest.raises(GuaranteeExceeded, match="breach probability would be"):
+            publish(NEXT, series, label="next")
+    assert shape_on_disk(series.path) == before
+    made = publish(NEXT, series, label="next")  # what is recalled truly is published
+    assert Fraction(made.record.summary["largest_probability"]) <= Fraction(1, 2)
+
+
+Column = NDArray[np.int64]
+
+
+def larger(group: Column, size: Column, present: Column) -> tuple[Column, Column, Column]:
+    return group, 10 * size, 10 * present
+
+
+def with_more_people(group: Column, size: Column, present: Column) -> tuple[Any, Any, Any]:
+    return group, size + 1, present
+
+
+@pytest.mark.parametrize("change", [larger, with_more_people])
+def test_a_wrong_size_with_a_right_digest_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[..., Any]
+) -> None:
+    encode = parts.encode_groups
+    series = new_series(tmp_path / "series")
+    with monkeypatch.context() as patched:
+        patched.setattr(parts, "encode_groups", lambda *columns: encode(*change(*columns)))
+        publish(FIRST, series, label="first")
+    before = shape_on_disk(series.path)
+    with pytest.raises(LedgerDamaged, match="ledger/0001/groups"):
+        publish(NEXT, series, label="next")
+    assert shape_on_disk(series.path) == before
