@@ -15,9 +15,7 @@ def tell_crowds(crowds: Sequence[CrowdsAfter], known_members: int) -> None:
     """Say how holders are found out if values persist, release by release."""
     if not crowds:
         return
-    say(
-        "If values persist, a holder hides only in a crowd: people whom all releases treated alike."
-    )
+    say("If values persist, holders hide only in a crowd: people whom all releases treated alike.")
     if crowds[-1].over_all.held is None:
         _tell_sizes(crowds)
     else:
