@@ -65,7 +65,8 @@ def list_cuts_of(
     rules: CutRules,
     found: int,
 ) -> int:
-    """The same for one column, whose ``blocks`` the view has: adds its cuts to those ``found``."""
+    """The same for one column, whose ``blocks`` the view has: adds its cuts to those ``found``;
+    ``box`` is the row of the cell."""
     low, high = box[BOX + d], box[BOX + f.codes.shape[0] + d]
     shallowest = shallowest_boundary(f, d, low, high)
     ranked = view.ranked[d]
@@ -262,7 +263,8 @@ def with_person(
 def with_holder(
     view: SortedCell, side: int, value: int, size: int, interleave: bool, need: float
 ) -> float:
-    """The same for one ``value``."""
+    """The same for one ``value``: what its ``side`` needs, if it had the ``need`` before, in groups
+    of ``size`` that may ``interleave``."""
     holders = view.holders[side, value] + 1.0
     view.holders[side, value] = holders
     base = view.base[value]

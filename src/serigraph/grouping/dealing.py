@@ -61,8 +61,9 @@ def deal(
         groups = int64(0)
     if groups > 0:
         sort_values(s, quota.touched)  # met in the order of the people, which must not count
-        d = dealing_of(f, s, people, cell, groups, quota.touched, need)
-        if seat_all(d, in_turn(f, s, people, cell, d, quota.touched)):
+        who = people[cell.begin : cell.end]
+        d = dealing_of(f.held_start, f.held, s, who, groups, quota.touched, need)
+        if seat_all(d, in_turn(f.key, s, who, d, quota.touched)):
             for i in range(cell.end - cell.begin):
                 slot[cell.begin + i] = quota.first + d.seat[i]
         else:
@@ -72,17 +73,17 @@ def deal(
 
 @allocating_helper
 def dealing_of(
-    f: GroupingInput,
+    held_start: NDArray[np.int64],
+    held: NDArray[np.int32],
     s: Scratch,
     people: NDArray[np.uint32],
-    cell: Cell,
     groups: int,
     touched: int,
     need: NDArray[np.float64],
 ) -> Dealing:
-    """A cell before anybody has a seat in one of so many ``groups``, which are to have ``need``
-    members for each holder."""
-    n = cell.end - cell.begin
+    """A cell of ``people`` before anybody has a seat in one of so many ``groups``, which are to
+    have ``need`` members for each holder; ``held_start`` and ``held`` are those of the input."""
+    n = len(people)
     even = n // groups
     seats = np.empty(groups, dtype=np.int64)
     for g in range(groups):
@@ -93,13 +94,12 @@ def dealing_of(
         cap[t] = int(even * (1.0 + SLACK) / need[s.touched[t]])
     start = np.zeros(n + 1, dtype=np.uint32)
     for i in range(n):
-        person = people[cell.begin + i]
-        start[i + 1] = start[i] + f.held_start[person + 1] - f.held_start[person]
+        start[i + 1] = start[i] + held_start[people[i] + 1] - held_start[people[i]]
     value = np.empty(start[n], dtype=np.uint32)
     for i in range(n):
-        first = f.held_start[people[cell.begin + i]]
+        first = held_start[people[i]]
         for k in range(start[i + 1] - start[i]):
-            value[start[i] + k] = s.local[f.held[first + k]]
+            value[start[i] + k] = s.local[held[first + k]]
     return Dealing(
         start,
         value,
@@ -114,16 +114,12 @@ def dealing_of(
 
 @allocating_helper
 def in_turn(
-    f: GroupingInput,
-    s: Scratch,
-    people: NDArray[np.uint32],
-    cell: Cell,
-    d: Dealing,
-    touched: int,
+    key: NDArray[np.int64], s: Scratch, people: NDArray[np.uint32], d: Dealing, touched: int
 ) -> NDArray[np.int64]:
-    """The people of the dealing ``d``, by their numbers in it, in the order in which they are
-    seated: holders of the most frequent value first, then of the next, at random within."""
-    n = cell.end - cell.begin
+    """The ``people`` of the dealing ``d``, by their numbers in it, in the order in which they are
+    seated: holders of the most frequent value first, then of the next, at random, by the ``key`` of
+    everybody, within."""
+    n = len(people)
     before = np.zeros(n + 2, dtype=np.int64)  # values by the number of those that lack them
     for t in range(touched):
         before[n - s.holders[s.touched[t]] + 1] += 1
@@ -138,7 +134,7 @@ def in_turn(
     first = np.empty(n, dtype=np.int64)
     free = np.zeros(touched + 2, dtype=np.int64)
     for i in range(n):
-        chosen = (f.key[people[cell.begin + i]] >> 1) & ((1 << 31) - 1)
+        chosen = (key[people[i]] >> 1) & ((1 << 31) - 1)
         other = (chosen * (i + 1)) >> 31  # one before, or the same
         chance[i] = chance[other]
         chance[other] = i

@@ -42,46 +42,26 @@ def deal_cell(
     neighbour, unless that is no longer possible (``last_resort``).
     """
     present, touched = tally(f, s, people, cell)
+    length = cell.end - cell.begin
     state, groups = int64(PLAIN), int64(0)
     if touched > 0 or f.minimum_size > 1:
+        size = group_size(f, s, touched)
+        largest = length if last_resort else min(size, length)
         if f.past.shape[1] > 0:
             groups = deal_strata(f, s, people, cell, touched, slot)
-        else:
-            groups = deal_larger(
-                f, s, people, cell, Quota(present, touched, 0, 0), last_resort, slot
-            )
+            largest = int64(0)
+        while groups == 0 and size <= largest:
+            quota = Quota(present, touched, size, 0)
+            groups = deal(f, s, people, cell, quota, f.base, slot)
+            size = max(size + 1, size + size // 5)
+            # As many groups as before would be the same, and fail again.
+            while (
+                length // size == length // quota.size and present // size == present // quota.size
+            ):
+                size += 1
         state = int64(VALID if groups > 0 else FAILED)
     clear(s, touched)
     return state, groups
-
-
-@allocating_helper
-def deal_larger(
-    f: GroupingInput,
-    s: Scratch,
-    people: NDArray[np.uint32],
-    cell: Cell,
-    quota: Quota,
-    last_resort: bool,
-    slot: NDArray[np.uint32],
-) -> int:
-    """Deal a cell without a past into the smallest groups that it can be dealt into, in the last
-    resort (``last_resort``) larger ones; ``quota`` says what is in it. Returns their number."""
-    length = cell.end - cell.begin
-    size = group_size(f, s, quota.touched)
-    largest = length if last_resort else min(size, length)
-    groups = int64(0)
-    while groups == 0 and size <= largest:
-        tried = Quota(quota.present, quota.touched, size, 0)
-        groups = deal(f, s, people, cell, tried, f.base, slot)
-        size = max(size + 1, size + size // 5)
-        # As many groups as before would be the same, and fail again.
-        while (
-            length // size == length // tried.size
-            and quota.present // size == quota.present // tried.size
-        ):
-            size += 1
-    return groups
 
 
 @allocating_helper

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from serigraph.runtime.compiled import kernel
 
 
 @kernel
-def extend(codes, group, low, high):
-    """Widen the intervals of each group until they hold the codes of everybody in it. What belongs
-    to a group lies side by side: groups are met in no order, and found in memory once."""
+def extend(
+    codes: NDArray[np.int32],
+    group: NDArray[np.int64],
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+) -> None:
+    """Widen the intervals of each ``group``, from ``low`` to ``high``, [group, column], until they
+    hold the ``codes``, [column, person], of everybody in it. What belongs to a group lies side by
+    side: groups are met in no order, and found in memory once."""
     for i in range(len(group)):
-        g = np.uint32(group[i])
+        g = group[i]
         for column in range(len(codes)):
             # Written for everybody: whose code is a new end cannot be foretold.
             low[g, column] = min(low[g, column], codes[column, i])

@@ -78,9 +78,7 @@ def _from_regions(
     found: NDArray[np.float64] = kernels.density_from_regions(
         np.ascontiguousarray(table.codes[:, true.person[first]]),
         np.searchsorted(value, np.arange(len(true.names) + 1)),
-        cells.group,
-        cells.count,
-        cells.start,
+        kernels.Listed(cells.start, cells.group, cells.count),
         groups.low,
         groups.high,
         volume,
@@ -104,12 +102,12 @@ def _from_members(
     found: NDArray[np.float64] = kernels.density_from_members(
         wanted,
         values,
-        np.searchsorted(place // keys, numbers),
-        place % keys,
-        members,
+        kernels.Listed(np.searchsorted(place // keys, numbers), place % keys, members),
+        kernels.Listed(
+            np.searchsorted(cells.group[by_group], numbers),
+            cells.value[by_group],
+            cells.count[by_group],
+        ),
         groups.size,
-        np.searchsorted(cells.group[by_group], numbers),
-        cells.value[by_group],
-        cells.count[by_group],
     )
     return found

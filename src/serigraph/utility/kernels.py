@@ -1,89 +1,126 @@
-"""Compiled parts of the measures. All in one module: Numba's cache does not see other ones change.
+"""Compiled parts of the measures.
 
-Entries are (person, value) pairs or (group, value) cells, sorted by value; ``start[v]`` is the
-first entry of value v, so that a range of values is a range of entries. A query is one row of
-``column`` (the quasi-identifiers asked about), of ``low`` and ``high`` (their ranges of codes), and
-a range of values from ``first`` to ``last``, all ends included. Queries come ascending by ``first``
-and ``last``: the counts of the values in range are carried on from one query to the next.
+A query is a row of ``Queries``. They come ascending by ``first`` and ``last``: the counts of the
+values in range are carried on from one query to the next. Room that is needed comes from outside:
+to make arrays takes Numba longer to compile than most of what is done with them.
 
-Answers are written where the last argument says, and all room that is needed comes from outside: to
-make arrays takes Numba longer to compile than most of what is done with them.
+Parameters that recur: ``entries`` are (person, value) pairs or (group, value) cells, ``queries``
+what is asked, ``window`` what is carried on; ``inside`` is room for a mark of each person,
+``estimates`` is where the answers go.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from serigraph.runtime.compiled import kernel, kernel_helper
 
 
-@kernel_helper
-def move_window(held, owner, count, start, window, first, last):
-    """Let ``held`` count what each owner has of the values first..last; it had the window's, which
-    is (0, -1) before the first query."""
-    for e in range(start[window[0]], start[min(first, window[1] + 1)]):
-        held[owner[e]] -= count[e]
-    for e in range(start[max(first, window[1] + 1)], start[last + 1]):
-        held[owner[e]] += count[e]
-    window[0], window[1] = first, last
+class Listed(NamedTuple):
+    """Lists behind each other, one for each value, or for each group."""
+
+    start: NDArray[np.int64]  # where each begins, and where the last one ends
+    item: NDArray[np.integer]
+    times: NDArray[np.integer]  # how often the list has the item
+
+
+class Asked(NamedTuple):
+    """Queries; all ends are included."""
+
+    column: NDArray[np.int64]  # [query, range] the quasi-identifiers asked about
+    low: NDArray[np.int64]  # [query, range] their codes
+    high: NDArray[np.int64]
+    first: NDArray[np.int64]  # value
+    last: NDArray[np.int64]
+
+
+class Window(NamedTuple):
+    """How many entries of a range of values belong to each person, or to each group."""
+
+    held: NDArray[np.int32]
+    values: NDArray[np.int64]  # the first and the last; (0, -1) before the first query
+
+
+class Members(NamedTuple):
+    """The people of a bucketised release."""
+
+    group: NDArray[np.int64]
+    codes: NDArray[np.int32]  # [column, person]
+    size: NDArray[np.int64]  # of each group
 
 
 @kernel_helper
-def mark_inside(codes, column, low, high, inside):
-    """Say of each person whether its codes lie in a query's ranges."""
+def move_window(window: Window, entries: Listed, first: int, last: int) -> None:
+    """Let the window count the values from ``first`` to ``last``."""
+    held, start, values = window.held, entries.start, window.values
+    for e in range(start[values[0]], start[min(first, values[1] + 1)]):
+        held[entries.item[e]] -= entries.times[e]
+    for e in range(start[max(first, values[1] + 1)], start[last + 1]):
+        held[entries.item[e]] += entries.times[e]
+    values[0], values[1] = first, last
+
+
+@kernel_helper
+def mark_inside(
+    codes: NDArray[np.int32], queries: Asked, query: int, inside: NDArray[np.uint8]
+) -> None:
+    """Mark each person whose ``codes`` lie in the ranges of a ``query``."""
     for i in range(len(inside)):
         inside[i] = 1
-    for k in range(len(column)):
-        of_column = codes[column[k]]
-        a, b = low[k], high[k]
+    for k in range(queries.column.shape[1]):
+        of_column = codes[queries.column[query, k]]
+        a, b = queries.low[query, k], queries.high[query, k]
         for i in range(len(inside)):
             inside[i] &= np.uint8(of_column[i] >= a) & np.uint8(of_column[i] <= b)
 
 
 @kernel
 def count_people(
-    person, count, start, codes, column, low, high, first, last, held, window, inside, counts
-):
-    """How many (person, value) pairs each query asks for."""
-    for q in range(len(first)):
-        move_window(held, person, count, start, window, first[q], last[q])
-        mark_inside(codes, column[q], low[q], high[q], inside)
-        found = 0
+    entries: Listed,
+    queries: Asked,
+    window: Window,
+    codes: NDArray[np.int32],
+    inside: NDArray[np.uint8],
+    counts: NDArray[np.int64],
+) -> None:
+    """Write to ``counts`` how many (person, value) pairs each query asks for, by everybody's
+    ``codes``."""
+    for q in range(len(queries.first)):
+        move_window(window, entries, queries.first[q], queries.last[q])
+        mark_inside(codes, queries, q, inside)
+        found = np.int64(0)
         for i in range(len(inside)):
-            found += held[i] * inside[i]
+            found += window.held[i] * inside[i]
         counts[q] = found
 
 
 @kernel
 def estimate_from_regions(
-    group,
-    count,
-    start,
-    region_low,
-    region_high,
-    per_code,
-    column,
-    low,
-    high,
-    first,
-    last,
-    held,
-    window,
-    share,
-    estimates,
-):
+    entries: Listed,
+    queries: Asked,
+    window: Window,
+    region_low: NDArray[np.int32],
+    region_high: NDArray[np.int32],
+    per_code: NDArray[np.float64],
+    share: NDArray[np.float64],
+    estimates: NDArray[np.float64],
+) -> None:
     """What each query would count if the people of a group were spread evenly over its region.
 
-    Regions are [column, group], and so is the share of a region that each of its codes has.
+    Regions are [column, group], from ``region_low`` to ``region_high``, and so is ``per_code``, the
+    share of a region that each of its codes has. ``share`` is room for a number of each group.
     """
     groups = region_low.shape[1]
-    for q in range(len(first)):
-        move_window(held, group, count, start, window, first[q], last[q])
+    for q in range(len(queries.first)):
+        move_window(window, entries, queries.first[q], queries.last[q])
         for g in range(groups):
-            share[g] = held[g]
-        for k in range(column.shape[1]):
-            c = column[q, k]
-            a, b = np.int32(low[q, k]), np.int32(high[q, k])
+            share[g] = window.held[g]
+        for k in range(queries.column.shape[1]):
+            c = queries.column[q, k]
+            a, b = np.int32(queries.low[q, k]), np.int32(queries.high[q, k])
             lows, highs, scale = region_low[c], region_high[c], per_code[c]
             for g in range(groups):
                 common = min(highs[g], b) - max(lows[g], a) + 1
@@ -96,91 +133,98 @@ def estimate_from_regions(
 
 @kernel
 def estimate_from_members(
-    group,
-    count,
-    start,
-    member_group,
-    member_codes,
-    size,
-    column,
-    low,
-    high,
-    first,
-    last,
-    held,
-    window,
-    expected,
-    inside,
-    estimates,
-):
-    """What each query would count if the values of a group were dealt to its members at random."""
-    for q in range(len(first)):
-        if first[q] != window[0] or last[q] != window[1]:
-            move_window(held, group, count, start, window, first[q], last[q])
-            for g in range(len(size)):
-                expected[g] = held[g] / size[g]
-        mark_inside(member_codes, column[q], low[q], high[q], inside)
+    entries: Listed,
+    queries: Asked,
+    window: Window,
+    members: Members,
+    expected: NDArray[np.float64],
+    inside: NDArray[np.uint8],
+    estimates: NDArray[np.float64],
+) -> None:
+    """What each query would count if the values of a group were dealt to its ``members`` at random.
+    ``expected`` is room for what a member of each group has of it."""
+    for q in range(len(queries.first)):
+        first, last = queries.first[q], queries.last[q]
+        if first != window.values[0] or last != window.values[1]:
+            move_window(window, entries, first, last)
+            for g in range(len(members.size)):
+                expected[g] = window.held[g] / members.size[g]
+        mark_inside(members.codes, queries, q, inside)
         total = 0.0
         for i in range(len(inside)):
-            total += inside[i] * expected[member_group[i]]
+            total += inside[i] * expected[members.group[i]]
         estimates[q] = total
 
 
 @kernel
 def density_from_regions(
-    codes, start, cell_group, cell_count, cell_start, region_low, region_high, volume, along
-):
-    """The number of people that a generalised release puts at the codes and value of each entry.
+    codes: NDArray[np.int32],
+    start: NDArray[np.int64],
+    entries: Listed,
+    region_low: NDArray[np.int32],
+    region_high: NDArray[np.int32],
+    volume: NDArray[np.float64],
+    along: int,
+) -> NDArray[np.float64]:
+    """The number of people that a generalised release puts at the codes and value of each of those
+    asked for: their ``codes`` are [column, asked], and those with value v begin at ``start[v]``.
 
-    The regions that hold a value are swept in the order of one column, ``along``: those that were
+    The regions that hold a value, [column, group] from ``region_low`` to ``region_high`` with as
+    many codes as their ``volume``, are swept in the order of one column, ``along``: those that were
     passed are dropped.
     """
     density = np.zeros(codes.shape[1])
-    active = np.empty(len(cell_group), dtype=np.int64)
+    active = np.empty(len(entries.item), dtype=np.int64)
     for v in range(len(start) - 1):
-        entries = start[v] + np.argsort(codes[along, start[v] : start[v + 1]])
-        begin, end = cell_start[v], cell_start[v + 1]
-        cells = begin + np.argsort(region_low[along][cell_group[begin:end]])
+        asked = start[v] + np.argsort(codes[along, start[v] : start[v + 1]])
+        begin, end = entries.start[v], entries.start[v + 1]
+        cells = begin + np.argsort(region_low[along][entries.item[begin:end]])
         upcoming, open_cells = 0, 0
-        for e in entries:
+        for e in asked:
             code = codes[along, e]
-            while upcoming < len(cells) and region_low[along, cell_group[cells[upcoming]]] <= code:
+            while (
+                upcoming < len(cells) and region_low[along, entries.item[cells[upcoming]]] <= code
+            ):
                 active[open_cells] = cells[upcoming]
                 open_cells += 1
                 upcoming += 1
             at = 0
             while at < open_cells:
-                g = cell_group[active[at]]
+                g = entries.item[active[at]]
                 if region_high[along, g] < code:
                     open_cells -= 1
                     active[at] = active[open_cells]
                     continue
-                inside = True
+                is_inside = True
                 for c in range(codes.shape[0]):
                     if codes[c, e] < region_low[c, g] or codes[c, e] > region_high[c, g]:
-                        inside = False
+                        is_inside = False
                         break
-                if inside:
-                    density[e] += cell_count[active[at]] / volume[g]
+                if is_inside:
+                    density[e] += entries.times[active[at]] / volume[g]
                 at += 1
     return density
 
 
 @kernel
 def density_from_members(
-    wanted, values, member_start, member_key, member_count, size, held_start, held, held_count
-):
-    """The number of people that a bucketised release puts at each wanted (key, value).
+    wanted: NDArray[np.int64],
+    values: int,
+    members: Listed,
+    held: Listed,
+    size: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """The number of people that a bucketised release puts at each ``wanted`` (key, value).
 
-    ``wanted`` holds key * values + value, ascending; the keys of group g and how many members
-    have each are at ``member_start[g]``, what g holds is at ``held_start[g]``.
+    ``wanted`` holds key * ``values`` + value, ascending. Each group has a list of the keys of its
+    ``members``, one of the values ``held``, and a ``size``.
     """
     density = np.zeros(len(wanted))
     for g in range(len(size)):
-        for i in range(member_start[g], member_start[g + 1]):
-            for e in range(held_start[g], held_start[g + 1]):
-                at = member_key[i] * values + held[e]
+        for i in range(members.start[g], members.start[g + 1]):
+            for e in range(held.start[g], held.start[g + 1]):
+                at = members.item[i] * values + held.item[e]
                 place = np.searchsorted(wanted, at)
                 if place < len(wanted) and wanted[place] == at:
-                    density[place] += held_count[e] * member_count[i] / size[g]
+                    density[place] += held.times[e] * members.times[i] / size[g]
     return density

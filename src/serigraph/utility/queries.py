@@ -91,35 +91,32 @@ def estimates(
     groups = Groups.of(population, group)
     cells = Cells.of(Entries.of(population, workload.names), groups.number)
     asked = workload.queries
-    ranges = (asked.column, asked.low, asked.high, asked.first, asked.last)
-    held, window = np.zeros(len(groups.size), dtype=np.int32), np.array([0, -1])
+    queries = kernels.Asked(asked.column, asked.low, asked.high, asked.first, asked.last)
+    entries = kernels.Listed(cells.start, cells.group, cells.count)
+    window = kernels.Window(np.zeros(len(groups.size), dtype=np.int32), np.array([0, -1]))
     share, estimates = np.zeros(len(groups.size)), np.zeros(len(asked))
     if form == "generalised":
         kernels.estimate_from_regions(
-            cells.group,
-            cells.count,
-            cells.start,
+            entries,
+            queries,
+            window,
             groups.low,
             groups.high,
             1.0 / (groups.high - groups.low + 1),
-            *ranges,
-            held,
-            window,
             share,
             estimates,
         )
     else:
         member = groups.number >= 0
         kernels.estimate_from_members(
-            cells.group,
-            cells.count,
-            cells.start,
-            groups.number[member],
-            np.ascontiguousarray(population.codes[:, member]),
-            groups.size,
-            *ranges,
-            held,
+            entries,
+            queries,
             window,
+            kernels.Members(
+                groups.number[member],
+                np.ascontiguousarray(population.codes[:, member]),
+                groups.size,
+            ),
             share,
             np.zeros(int(member.sum()), dtype=np.uint8),
             estimates,

@@ -128,17 +128,10 @@ def _counts(table: Population, entries: Entries, asked: Queries) -> NDArray[np.i
     ordered = asked.taken(order)
     counts, found = np.empty(len(asked), dtype=np.int64), np.zeros(len(asked), dtype=np.int64)
     kernels.count_people(
-        entries.person,
-        np.ones(len(entries.person), dtype=np.int64),
-        entries.start,
+        kernels.Listed(entries.start, entries.person, np.ones(len(entries.person), dtype=np.int64)),
+        kernels.Asked(ordered.column, ordered.low, ordered.high, ordered.first, ordered.last),
+        kernels.Window(np.zeros(table.size, dtype=np.int32), np.array([0, -1])),
         table.codes,
-        ordered.column,
-        ordered.low,
-        ordered.high,
-        ordered.first,
-        ordered.last,
-        np.zeros(table.size, dtype=np.int32),
-        np.array([0, -1]),
         np.zeros(table.size, dtype=np.uint8),
         found,
     )

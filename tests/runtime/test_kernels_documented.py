@@ -1,0 +1,82 @@
+"""Every parameter of every kernel is documented, and constants come from modules with kernels."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import serigraph
+
+PACKAGE = Path(serigraph.__file__).parent
+ROOMS = {"grouping", "recoding", "tables", "utility"}
+DECORATORS = {"kernel", "kernel_helper", "allocating_helper"}
+LONGEST, MOST = 60, 8
+
+
+def modules() -> list[Path]:
+    marker = "serigraph.runtime.compiled import"
+    return [path for path in sorted(PACKAGE.rglob("*.py")) if marker in path.read_text()]
+
+
+def rooms() -> list[Path]:
+    return [path for path in modules() if path.parent.name in ROOMS]
+
+
+def kernels_of(module: Path) -> Iterator[ast.FunctionDef]:
+    for node in ast.parse(module.read_text()).body:
+        if isinstance(node, ast.FunctionDef) and any(
+            isinstance(each, ast.Name) and each.id in DECORATORS for each in node.decorator_list
+        ):
+            yield node
+
+
+def words_in(docstring: str | None) -> set[str]:
+    """The names between double backticks, with what is indexed by what."""
+    quoted = re.findall(r"``([^`]*)``", docstring or "")
+    return {word for each in quoted for word in re.findall(r"\w+", each)}
+
+
+def shared_words(module: Path) -> set[str]:
+    """What the module, or the layout of its package, says of parameters that recur."""
+    found = words_in(ast.get_docstring(ast.parse(module.read_text())))
+    layout = module.with_name("layout.py")
+    if layout.exists():
+        found |= words_in(ast.get_docstring(ast.parse(layout.read_text())))
+    return found
+
+
+@pytest.mark.parametrize("module", rooms(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_every_parameter_is_documented(module: Path) -> None:
+    shared = shared_words(module)
+    for kernel in kernels_of(module):
+        known = shared | words_in(ast.get_docstring(kernel))
+        missing = [each.arg for each in kernel.args.args if each.arg not in known]
+        assert not missing, (kernel.name, missing)
+
+
+@pytest.mark.parametrize("module", rooms(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_long_kernels_give_a_reason(module: Path) -> None:
+    text = module.read_text()
+    lines = text.splitlines()
+    assert len(lines) <= 500
+    for kernel in kernels_of(module):
+        docstring = ast.get_docstring(kernel, clean=False) or ""
+        first = kernel.body[1].lineno if docstring else kernel.body[0].lineno
+        body = (kernel.end_lineno or 0) - first + 1
+        if body > LONGEST or len(kernel.args.args) > MOST:
+            assert "#" in lines[kernel.lineno - 1], kernel.name
+
+
+@pytest.mark.parametrize("module", modules(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_constants_come_from_modules_with_kernels(module: Path) -> None:
+    """Numba takes them in when it compiles, and only these modules name the cache's folder."""
+    named = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in modules()}
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("serigraph."):
+            for alias in node.names:
+                if alias.name.isupper() and "runtime.threads" not in (node.module or ""):
+                    assert node.module in named, (module.name, alias.name)
