@@ -65,7 +65,7 @@ class Audit(ShortRepr):
         return {
             "people": self.people,
             "releases": len(self.releases),
-            "probability at worst": self.over_all.worst,
+            "worst probability": self.over_all.worst,
             "pairs above": f"{self.over_all.pairs_above:,} of {self.over_all.pairs:,}",
             "files agree": "yes" if self.files_agree else "no",
             "notes": len(self.notes),

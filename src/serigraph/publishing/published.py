@@ -241,7 +241,7 @@ class Published(ShortRepr):
             "release": f"{self.record.number}, {self.record.label}",
             "people": self.figures["present"],
             "groups": self.figures["groups"],
-            "probability at worst": pair_of(self.figures["worst_in_release"]),
+            "worst probability": pair_of(self.figures["worst_in_release"]),
             "over the series": pair_of(self.figures["worst_in_series"]),
             "tables": ", ".join(self.tables),
             "notes": len(self.notes),

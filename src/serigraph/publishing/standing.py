@@ -61,7 +61,7 @@ class Status(ShortRepr):
                 ]
             ),
             "threshold": self.threshold,
-            "probability at worst": self.closest[-1].in_series if self.closest else None,
+            "worst probability": self.closest[-1].in_series if self.closest else None,
             "strategy": self.strategy,
             "people": self.people,
             "people exposed": self.people_exposed,
