@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.runtime.compiled import kernel
+from serigraph.runtime.compiled import kernel, kernel_helper
 
 # A product of at most k factors (1 - c/n) carries a relative error below 3 k 2^-53: under 1e-12 for
 # thousands of releases.
 MARGIN = 1e-9
 
 
-@kernel
+@kernel_helper
 def tenth(share: float, parts: int) -> int:
     """The part that a share of the threshold lies in; each holds its upper end."""
     return min(max(int(np.ceil(share * parts - MARGIN)) - 1, 0), parts - 1)
