@@ -309,7 +309,7 @@ def singled_out(told: Sequence[dict[str, Any]]) -> list[str]:
         assert alone > 1
         said.append(
             f"{alone:,} people are alone in their group: anyone who knows their "
-            "quasi-identifiers learns what their records say"
+            "quasi-identifiers learns what their records hold"
         )
     if unique:
         said.append(
@@ -453,7 +453,8 @@ def verdict(releases: int, worst: dict[str, recount.Closest]) -> set[str]:
     over = "in this release" if releases == 1 else f"over all {releases} releases"
     return {
         f"The promise holds: {over} nobody can be linked to a protected value with a probability "
-        f"above its threshold, as long as releases are independent of each other. Worst case: {each}."
+        "above its threshold, as long as releases are independent of each other. Worst case: "
+        f"{each}."
         for each in closest(worst)
     }
 
@@ -617,7 +618,7 @@ def note_on_people(made: Made, number: int) -> str:
     was, are = ("was" if people - new == 1 else "were"), ("is" if new == 1 else "are")
     return (
         f"  note: of {people:,} people in the table {people - new:,} {was} in the series before, "
-        f"and {new:,} {are} new to it"
+        f"and {new:,} {are} new"
     )
 
 

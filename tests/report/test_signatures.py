@@ -113,7 +113,7 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     told = run("verify", away / "certificate.json", "--files-only", "--key", key)
     assert told.code == 0
     assert "signed with the key clinic.key.pub" in told.out
-    assert "and it was signed with this key" in told.out
+    assert "which was signed with this key" in told.out
     found = run("verify", away / "certificate.json", "--files-only", "--key", key, "--json").json
     assert found["signed_by"] == PublicKey.read(key).fingerprint
     other = run(

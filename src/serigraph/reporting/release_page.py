@@ -152,8 +152,8 @@ def _mitigated(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, An
         ]
         notes.append(
             f"Query errors are the relative errors of {error.queries:,} random counts over ranges "
-            f"of {error.columns} quasi-identifiers and the sensitive column, compared with the table "
-            "before suppression."
+            f"of {error.columns} quasi-identifiers and the sensitive column, compared with the "
+            "table before suppression."
         )
     if figures["suppressed_values"]:
         left_out = ", ".join(f"{name} {number:,}" for name, number in figures["suppressed"].items())

@@ -243,8 +243,8 @@ def _check_unchanged(
 def _check_guarantee(
     series: Series, releases: tuple[ReleaseRecord, ...], certificate: Certificate
 ) -> tuple[Fraction, WorstPair | None]:
-    """Recompute the probabilities of the series up to this release: the largest of the pairs that the
-    certificate covers, and the pair of the series that is closest to its threshold."""
+    """Recompute the probabilities up to this release: the largest of the pairs that the certificate
+    covers, and the pair of the series closest to its threshold."""
     evidence = evidence_of(series, releases)
     promised = as_promised(evidence)
     whole = survey(evidence, promised)
