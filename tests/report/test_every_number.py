@@ -617,7 +617,7 @@ def note_on_people(made: Made, number: int) -> str:
     people, new = len(now.values), len(now.values.keys() - known)
     was, are = ("was" if people - new == 1 else "were"), ("is" if new == 1 else "are")
     return (
-        f"  note: of {people:,} people in the table {people - new:,} {was} in the series before, "
+        f"  note: of {people:,} people in the table, {people - new:,} {was} in the series before, "
         f"and {new:,} {are} new"
     )
 

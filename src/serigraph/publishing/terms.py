@@ -147,7 +147,7 @@ def policy_in_force(series: Series, releases: tuple[ReleaseRecord, ...]) -> Poli
         check_unchanged(releases[-1].policy, policy, path.read_text(encoding="utf-8"), str(path))
     if policy.output.form == "bucketised" and GROUP in policy.quasi_identifiers:
         raise PolicyError(
-            f"a quasi-identifier is named {GROUP!r}, as is the group column of a bucketised release",
+            f"a quasi-identifier is named {GROUP!r}, like the group column of bucketised releases",
             where=str(path),
             remedy="rename the column in the table and in the policy",
         )
