@@ -1,9 +1,9 @@
-"""Serigraph publishes microdata again and again under one guarantee over the whole series.
+"""Serigraph publishes microdata repeatedly under one guarantee for the whole series.
 
 import serigraph
 
 serigraph.init("clinic", table)              # proposes a policy from the first table
-release = serigraph.publish(table, "clinic") # any of Polars, pandas, Arrow, DuckDB, or a path
+release = serigraph.publish(table, "clinic") # Polars, pandas, Arrow, DuckDB, or a path
 release.tables["table"]                      # what the public gets
 serigraph.status("clinic")
 serigraph.audit("clinic")                    # all probabilities recomputed, files compared

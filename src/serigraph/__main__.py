@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-# Whoever runs this file by its path finds modules of the package in the way of others.
+# Run by its path, this file puts the package's folder first, where its modules hide others.
 if sys.path and Path(sys.path[0] or ".").resolve() == Path(__file__).resolve().parent:
     del sys.path[0]
 

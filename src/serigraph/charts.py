@@ -32,7 +32,7 @@ svg.chart .bar.beyond { fill: #b3261e; }
 svg.chart polyline { fill: none; stroke-width: 2; }
 """
 
-# Told apart in print and by people who do not see red and green apart (Okabe and Ito).
+# Distinguishable in print and with colour-vision deficiency (Okabe and Ito).
 COLOURS = ("#2f6f9f", "#d55e00", "#00795c", "#b0578d", "#8a6d00", "#5a5a5a")
 
 

@@ -1,32 +1,32 @@
 """Every error that Serigraph raises on purpose.
 
     SerigraphError
-    ├── InputRefused            the table, the registry or the policy is not usable       exit 3
+    ├── InputRefused            the table, the registry or the policy cannot be used      exit 3
     │   ├── PolicyError         the policy file; lists all problems at once
     │   ├── TableError          the table or the registry; lists all problems at once
     │   ├── TaxonomyError       a taxonomy file
     │   └── MissingExtra        the format needs a package that is not installed
     ├── PromiseError            the release cannot be made without breaking the promise   exit 4
-    │   ├── Infeasible          some values do not fit; says which and what would help
+    │   ├── Infeasible          some values do not fit; says which, and what would help
     │   ├── GuaranteeExceeded   the verifier found a pair above its threshold
     │   └── PolicyChanged       the policy was changed in a way that would break the promise
-    ├── AlreadyPublished        this label or this table is out already                   exit 5
+    ├── AlreadyPublished        this label or table is already published                  exit 5
     ├── SeriesError             the series on disk                                        exit 6
     │   ├── SeriesNotFound      no series at this path
-    │   ├── SeriesExists        there is a series at this path already
+    │   ├── SeriesExists        a series already exists at this path
     │   ├── SeriesBusy          another process is publishing
-    │   ├── SeriesDiverged      the series does not end in the release that the publisher saw last
-    │   └── LedgerDamaged       a part of the ledger was changed or is missing
+    │   ├── SeriesDiverged      the latest release is not the one that the publisher expected
+    │   └── LedgerDamaged       part of the ledger was changed or is missing
     ├── StorageError            the disk is full or cannot be written                     exit 7
     │   └── NotInPlace          the release is out, but its files are not in place yet    exit 9
     ├── ClusterError            Spark cannot do the work                                  exit 8
     │   ├── JavaNotFound        no Java runtime that Spark runs on
-    │   ├── ClusterUnreachable  no master at this address, or no executor came
-    │   ├── ExecutorUnfit       an executor lacks serigraph, or has another version of it
-    │   └── ClusterFailed       the cluster was lost, or a task failed again and again
-    ├── NotTold                 done, but standard output did not take the result         exit 9
-    ├── MemoryExhausted         there is not enough memory                                exit 10
-    └── ImpossibleState         a check that no input should be able to fail: a bug       exit 70
+    │   ├── ClusterUnreachable  no master at this address, or no executor in time
+    │   ├── ExecutorUnfit       an executor lacks serigraph, or has another version
+    │   └── ClusterFailed       the cluster was lost, or a task kept failing
+    ├── NotTold                 done, but the result could not be written to stdout       exit 9
+    ├── MemoryExhausted         not enough memory                                         exit 10
+    └── ImpossibleState         a bug: no input should be able to cause this              exit 70
 
 An error says what is wrong, where, and what to do, and it never holds a person's id or value.
 """
@@ -39,7 +39,7 @@ from collections.abc import Sequence
 class SerigraphError(Exception):
     """Base of all errors: ``what`` happened, ``where``, and what to do about it (``remedy``).
 
-    Where more than one thing is wrong, ``problems`` lists everything.
+    If several things are wrong, ``problems`` lists them all.
     """
 
     exit_code = 1
@@ -94,11 +94,11 @@ class GuaranteeExceeded(PromiseError):
 
 
 class PolicyChanged(PromiseError):
-    """The policy differs, where it must not, from the one that the series was begun with."""
+    """The policy differs from that of earlier releases where it must not."""
 
 
 class AlreadyPublished(SerigraphError):
-    """The label or the table was published before."""
+    """The label or the table is already published."""
 
     exit_code = 5
 
@@ -114,7 +114,7 @@ class SeriesNotFound(SeriesError):
 
 
 class SeriesExists(SeriesError):
-    """There is a series at this path already."""
+    """A series already exists at this path."""
 
 
 class SeriesBusy(SeriesError):
@@ -122,11 +122,11 @@ class SeriesBusy(SeriesError):
 
 
 class SeriesDiverged(SeriesError):
-    """The series does not end in the release that the publisher has seen last."""
+    """The latest release is not the one that the publisher expected."""
 
 
 class LedgerDamaged(SeriesError):
-    """A part of the ledger is missing or is not what was committed."""
+    """Part of the ledger is missing, or is not what was committed."""
 
 
 class StorageError(SerigraphError):
@@ -136,7 +136,7 @@ class StorageError(SerigraphError):
 
 
 class NotInPlace(StorageError):
-    """The release is out, but its files could not be moved to their place yet."""
+    """The release is out, but its files could not be moved into place yet."""
 
     exit_code = 9
 
@@ -148,7 +148,7 @@ class ClusterError(SerigraphError):
 
 
 class JavaNotFound(ClusterError):
-    """Spark needs a Java runtime; ``problems`` says what was found and does not serve."""
+    """Spark needs a Java runtime; ``problems`` lists those found that do not work."""
 
 
 class ClusterUnreachable(ClusterError):
@@ -160,17 +160,17 @@ class ExecutorUnfit(ClusterError):
 
 
 class ClusterFailed(ClusterError):
-    """The cluster was lost in the middle, or a task failed too often."""
+    """The cluster was lost during the run, or a task failed too often."""
 
 
 class NotTold(SerigraphError):
-    """The command is done, a release is out; but standard output did not take what it says."""
+    """The command succeeded, but its output could not be written."""
 
     exit_code = 9
 
 
 class MemoryExhausted(SerigraphError):
-    """There is not enough memory for this table."""
+    """Not enough memory for this table."""
 
     exit_code = 10
 

@@ -1,7 +1,7 @@
 """The frozen vocabulary that all layers share.
 
-Records never change after they are made, are checked when they are made, and grow only by new
-fields with a default.
+Records are checked when they are made, never change afterwards, and only gain fields that have a
+default.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Exposure:
     """
 
     size: int  # n_j: people in the group
-    count: int  # n_{j,s}: people in the group that hold the value
+    count: int  # n_{j,s}: people in the group who hold the value
 
     def __post_init__(self) -> None:
         if not (0 <= self.count <= self.size and self.size >= 1):
@@ -38,8 +38,8 @@ class Exposure:
 class WorstPair:
     """The pair of a person and a value that is closest to its own threshold, without the person.
 
-    Values may have thresholds of their own, so that pairs are compared by the part of their
-    threshold that they have reached.
+    Values may have their own thresholds, so pairs are compared by the share of their threshold that
+    they have reached.
     """
 
     value: str  # empty where an old release did not record it
@@ -48,7 +48,7 @@ class WorstPair:
 
     @property
     def share(self) -> Fraction:
-        """The part of the threshold that is reached.
+        """The share of the threshold that is reached.
 
         >>> WorstPair("HIV", Fraction(2, 25), Fraction(1, 10)).share
         Fraction(4, 5)
@@ -77,7 +77,7 @@ class WorstPair:
 
 
 def worst_of(pairs: Iterable[WorstPair | None]) -> WorstPair | None:
-    """The one of these that is closest to its threshold; None where there is none."""
+    """The pair closest to its threshold; None if there is none."""
     return max(
         (pair for pair in pairs if pair is not None), key=lambda pair: pair.share, default=None
     )

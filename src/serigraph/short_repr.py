@@ -1,4 +1,4 @@
-"""Results that show themselves in a few lines, as text and in notebooks."""
+"""Short representations of results, as text and in notebooks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _LONGEST = 100  # characters of a fact
 
 
 class ShortRepr:
-    """Base of a dataclass made with ``repr=False``: its ``_facts`` are what is shown of it.
+    """Base of a dataclass with ``repr=False`` that shows its ``_facts``.
 
-    Facts are counts, paths and names from the policy, never anything of a person.
+    Facts are counts, paths and names from the policy, never anything about a person.
     """
 
     __slots__ = ()
@@ -40,8 +40,8 @@ class ShortRepr:
 
 
 class Undisclosed:
-    """Base of a dataclass made with ``repr=False`` that holds people's ids or cells: a log, a
-    debugger or a failed assertion shows that it is there, and nothing of it."""
+    """Base of a dataclass with ``repr=False`` that holds people's ids or cells: logs, debuggers and
+    failed assertions show its type only."""
 
     __slots__ = ()
 
@@ -50,7 +50,7 @@ class Undisclosed:
 
 
 def _line(fact: object) -> str:
-    """The fact on one line that is not too long."""
+    """The fact on one line of limited length."""
     if isinstance(fact, int) and not isinstance(fact, bool):
         return f"{fact:,}"
     line = " ".join(str(fact).split())

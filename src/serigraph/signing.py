@@ -1,8 +1,8 @@
 """Signatures of certificates: Ed25519 over the bytes of ``certificate.json`` as it is published.
 
-Keys are PEM files (PKCS 8 and SubjectPublicKeyInfo), which OpenSSL reads and writes too. A
+Keys are PEM files (PKCS 8 and SubjectPublicKeyInfo), which OpenSSL can read and write. A
 signature is a file of 64 bytes beside the certificate, ``certificate.sig``. It is computed from
-public bytes alone, and so gives away nothing but who signed them.
+public bytes only, so it reveals nothing but who signed them.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     )
 
 SIGNATURE = "certificate.sig"
-PASSPHRASE = "SERIGRAPH_PASSPHRASE"  # an environment variable: no argument that others could see
+PASSPHRASE = "SERIGRAPH_PASSPHRASE"  # an environment variable: others could see an argument
 _LOCKED = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
 
 
 @dataclass(frozen=True, repr=False)
 class KeyPair(ShortRepr):
-    """Where a new pair of keys is: one to keep secret, one to give to everybody."""
+    """The files of a new key pair: one to keep secret, one to hand out."""
 
     private: Path
     public: Path
@@ -55,7 +55,7 @@ class SigningKey:
 
     @staticmethod
     def read(path: str | os.PathLike[str]) -> SigningKey:
-        """Read a private key, with the passphrase of the environment if it is locked."""
+        """Read a private key, with the passphrase from the environment if it is encrypted."""
         _require_cryptography()
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -67,29 +67,29 @@ class SigningKey:
             key = load_pem_private_key(content, passphrase)
         except TypeError:
             raise InputRefused(
-                "the private key is locked with a passphrase",
+                "the private key is encrypted with a passphrase",
                 where=str(path),
-                remedy=f"give it in the environment variable {PASSPHRASE}",
+                remedy=f"set the environment variable {PASSPHRASE} to the passphrase",
             ) from None
         except (ValueError, UnsupportedAlgorithm):
             key = None
         if not isinstance(key, Ed25519PrivateKey):
             raise InputRefused(
-                "this is no private Ed25519 key in a PEM file, or the passphrase is another one",
+                "this is not a private Ed25519 key in a PEM file, or the passphrase is wrong",
                 where=str(path),
-                remedy=f"give the private key that 'serigraph key' made; {PASSPHRASE} holds its "
-                "passphrase",
+                remedy=f"give the private key that 'serigraph key' made, and its passphrase in "
+                f"{PASSPHRASE}",
             )
         return SigningKey(key)
 
     def sign(self, content: bytes) -> bytes:
-        """The signature of these bytes, which have to be public."""
+        """The signature of these bytes, which must be public."""
         return self._key.sign(content)
 
 
 @dataclass(frozen=True)
 class PublicKey:
-    """A public key, and the name of the file that it came in."""
+    """A public key, and the name of its file."""
 
     name: str
     _key: Ed25519PublicKey
@@ -108,9 +108,9 @@ class PublicKey:
             key = None
         if not isinstance(key, Ed25519PublicKey):
             raise InputRefused(
-                "this is no public Ed25519 key in a PEM file",
+                "this is not a public Ed25519 key in a PEM file",
                 where=str(path),
-                remedy="give the public key of the publisher, whose name ends in .pub",
+                remedy="give the publisher's public key, whose file name ends in .pub",
             )
         return PublicKey(Path(path).name, key)
 
@@ -130,11 +130,11 @@ class PublicKey:
 
 
 def make_key(path: str | os.PathLike[str]) -> KeyPair:
-    """Make a pair of keys: the private one at ``path``, for its owner alone, and the public one
-    beside it with ``.pub`` behind its name.
+    """Make a key pair: the private key at ``path``, readable by its owner only, and the public key
+    beside it, with ``.pub`` appended to the name.
 
-    The private key is locked with the passphrase in the environment, if there is one.
-    ``InputRefused`` if there is anything at either path.
+    The private key is encrypted with the passphrase in the environment, if there is one.
+    ``InputRefused`` if either path exists.
     """
     _require_cryptography()
     from cryptography.hazmat.primitives import serialization
@@ -144,7 +144,7 @@ def make_key(path: str | os.PathLike[str]) -> KeyPair:
     for each in (private, public):
         if os.path.lexists(each):
             raise InputRefused(
-                "there is something at this path already, and keys are never overwritten",
+                "this path already exists, and keys are never overwritten",
                 where=str(each),
                 remedy="give another path",
             )
@@ -181,7 +181,7 @@ def _passphrase() -> bytes | None:
 
 def _content(path: Path) -> bytes:
     if not path.is_file():
-        raise InputRefused("there is no such key", where=str(path), remedy="check the path")
+        raise InputRefused("the key file does not exist", where=str(path), remedy="check the path")
     with storage_errors(path):
         return path.read_bytes()
 

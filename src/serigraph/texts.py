@@ -1,4 +1,4 @@
-"""Texts that look the same are the same text; and paths are text that every library can open."""
+"""Texts in one Unicode form, and paths that every library can open."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def is_text(name: str) -> bool:
 
 
 def check_path(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that is no text, such as one that an old system wrote in its own encoding."""
+    """Refuse a path that is not text, such as one in the encoding of an old system."""
     if not is_text(os.fspath(path)):
         raise InputRefused(
-            "the path is not written in UTF-8, or holds a null character",
-            remedy="rename the file, or the folder that it is in",
+            "the path is not UTF-8, or contains a null character",
+            remedy="rename the file or its folder",
         )
 
 
-_AROUND = r"^[\s\p{Cf}]+|[\s\p{Cf}]+$"  # blanks, and marks that nobody sees
+_AROUND = r"^[\s\p{Cf}]+|[\s\p{Cf}]+$"  # blanks and invisible marks
 
 
 def composed(texts: pl.Series) -> pl.Series:

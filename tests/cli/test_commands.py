@@ -103,7 +103,7 @@ def test_publishing_and_looking_at_it(files: Path, hospital: Clinic) -> None:
     second = run("publish", files / "2024H2.csv", *options, "--label", "second")
     assert second.code == 0
     before, _, after = second.out.partition("Release 2, second: 200 people published\n")
-    assert before.startswith("Values, and how many people of the table hold each:\n  protected: ")
+    assert before.startswith("Values, with the number of people who hold each:\n  protected: ")
     assert "\n  not protected: " in before
     assert "rare-00 (" in before
     assert after.startswith("  ")
@@ -112,7 +112,7 @@ def test_publishing_and_looking_at_it(files: Path, hospital: Clinic) -> None:
     assert {each["name"]: each["people"] for each in shown["protected"] + shown["unprotected"]} == (
         dict(rows)
     )
-    assert "guarantee held: probability at worst 0." in second.out
+    assert "guarantee held: worst probability 0." in second.out
 
     status = run("status", series, "--json").json
     assert [each["label"] for each in status["releases"]] == ["2024H1", "second"]

@@ -64,7 +64,7 @@ def test_columns_left_out_are_listed_with_a_reason(name: str, seed: int, tmp_pat
 @pytest.mark.parametrize("name", TABLES)
 def test_the_values_of_the_table_are_shown_with_their_holders(name: str, tmp_path: Path) -> None:
     said, series = begun(name, 1, tmp_path)
-    assert "Values, and how many people of the table hold each:" in said.out
+    assert "Values, with the number of people who hold each:" in said.out
     policy = tomllib.loads((series / "policy.toml").read_text(encoding="utf-8"))
     assert ("not protected:" in said.out) == ("except" in policy["protected"])
 

@@ -17,9 +17,9 @@ import os, signal, sys, time
 from serigraph.cli import limited_memory
 from serigraph.cli.streams import standard_streams
 limited_memory._PATIENCE, limited_memory._LOOK = 1.0, 0.1
-def run(telling):
+def run(writing):
     print(os.getpid(), flush=True)
-    with standard_streams(telling):
+    with standard_streams(writing):
         {work}
     return 3
 def complain(error):

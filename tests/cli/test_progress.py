@@ -27,7 +27,7 @@ def publication(tmp_path: Path) -> list[str]:
 def test_a_pipe_gets_the_result_only(publication: list[str]) -> None:
     run = subprocess.run(publication, capture_output=True, text=True, check=True)
     assert run.stderr == ""
-    assert run.stdout.startswith("Values, and how many people of the table hold each:\n")
+    assert run.stdout.startswith("Values, with the number of people who hold each:\n")
     assert "\nRelease 1, first: 200 people published\n" in run.stdout
     assert "\x1b" not in run.stdout
     assert "\r" not in run.stdout
@@ -55,7 +55,7 @@ def test_a_terminal_gets_a_bar_beside_the_result(publication: list[str]) -> None
     for stage in ("forming groups", "writing"):
         assert stage in shown
     # The result is still clean, and the bar is gone at the end.
-    assert out.decode().startswith("Values, and how many people of the table hold each:\n")
+    assert out.decode().startswith("Values, with the number of people who hold each:\n")
     assert "\nRelease 1, first: 200 people published\n" in out.decode()
     assert b"\x1b" not in out
     assert seen.rstrip().endswith((b"\x1b[2K", b"\x1b[?25h"))

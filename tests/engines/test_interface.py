@@ -90,7 +90,7 @@ def test_an_engine_is_no_name(series: Series, tmp_path: Path) -> None:
         lambda: serigraph.audit(series, engine=named),
         lambda: serigraph.export(series, tmp_path / "export", engine=named),
     ):
-        with pytest.raises(InputRefused, match="an engine is an object"):
+        with pytest.raises(InputRefused, match="the engine must be an object"):
             ask()
 
 

@@ -28,7 +28,7 @@ RECOVERED, LOST, HALF, TRACEBACK, HANG = OUTCOMES = (
 _PATIENCE = 60  # seconds
 _BUG = 70
 _IS_OUT = (0, 9)  # exit codes: done, and done but not told or not in place
-_LEAVES_IT_OPEN = "'serigraph status' says which releases are out"
+_LEAVES_IT_OPEN = "'serigraph status' shows which releases are out"
 
 
 BEGINNING, PUBLISHING, UNDOING, FINISHING = SCENARIOS = (

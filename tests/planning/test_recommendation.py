@@ -79,7 +79,7 @@ def test_no_row_beats_the_recommended_one(rows: list[Outlook]) -> None:
         assert best is rows[0], "the policy stays where nothing is better"
     if best.needs_suppression:
         assert all(row.needs_suppression for row in mine)
-        assert "No strategy compared does without suppression" in found.reason
+        assert "Every strategy compared needs suppression" in found.reason
 
 
 def test_a_strategy_with_large_late_ratios_is_not_left_out() -> None:

@@ -68,7 +68,7 @@ def test_other_capitals_in_some_ids_are_refused(series: Series) -> None:
 
 def test_a_note_says_how_many_people_are_known(series: Series) -> None:
     release = serigraph.publish(table(51), series)
-    expected = "of 200 people in the table 150 were in the series before, and 50 are new to it"
+    expected = "of 200 people in the table, 150 were in the series before, and 50 are new"
     assert expected in release.notes
 
 

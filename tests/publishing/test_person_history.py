@@ -77,4 +77,4 @@ def test_a_protected_value_that_nobody_has_held(tmp_path: Path) -> None:
         app, ["history", str(series.path), "--person", "0", "--value", "cholera"]
     )
     assert run.exit_code == 0
-    assert run.output.startswith("This value is protected, and no release has shown anybody")
+    assert run.output.startswith("This value is protected, and no release has shown it")

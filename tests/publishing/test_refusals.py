@@ -244,7 +244,7 @@ def test_a_full_disk(path: Path, hospital: Clinic, tmp_path: Path, limit: int) -
     assert run.returncode == StorageError.exit_code, run.stderr
     assert run.stderr.startswith("StorageError: ")
     if limit == 8000:  # the tables were written: what is protected was shown, nothing committed
-        assert run.stdout.startswith("Values, and how many people of the table hold each:\n")
+        assert run.stdout.startswith("Values, with the number of people who hold each:\n")
     assert digest_of_series(path) == before
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
     serigraph.publish(table, path)  # and with room again it works

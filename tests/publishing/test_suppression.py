@@ -240,7 +240,7 @@ def test_a_value_that_fits_nobody_appears_nowhere(tmp_path: Path, output: str) -
     (release,) = publish_all(series, [table], registry, allow_suppression=True)
     assert release.figures["suppressed"] == {}
     assert release.figures["suppressed_values"] == release.figures["protected_values"] == 0
-    assert any("'hiv' is left out of this release altogether" in note for note in release.notes)
+    assert any("'hiv' is left out of this release entirely" in note for note in release.notes)
     for path in sorted(series.path.glob("releases/*/*")):
         assert b"hiv" not in path.read_bytes()
     folder = exported(series, tmp_path / "export")

@@ -309,7 +309,7 @@ def singled_out(told: Sequence[dict[str, Any]]) -> list[str]:
         assert alone > 1
         said.append(
             f"{alone:,} people are alone in their group: anyone who knows their "
-            "quasi-identifiers learns what their records say"
+            "quasi-identifiers learns what their records hold"
         )
     if unique:
         said.append(
@@ -392,10 +392,10 @@ def closeness_chart(page: Read, made: Made, number: int, *, now: bool) -> None:
         shares.append(max((p / threshold for p, threshold in worst.values()), default=Fraction(0)))
     assert shares == list(accumulate(shares, max)), "what is so far does not fall"
     check_chart(
-        page.charts.pop("Largest part of a threshold reached so far"),
-        [f"of any pair of the series: {short(float(each))}" for each in shares],
+        page.charts.pop("Largest share of a threshold reached so far"),
+        [f"any pair of the series: {short(float(each))}" for each in shares],
         {"release (1 = r1)", "threshold = 1"},
-        "Lines: of any pair of the series",
+        "Lines: any pair of the series",
     )
 
 
@@ -404,7 +404,7 @@ def distribution_chart(page: Read, series: recount.Series, pairs: dict[Any, Frac
     counts = series.by_share(pairs)
     tallest = names[counts.index(max(counts))]
     check_chart(
-        page.charts.pop("Pairs by probability, as a part of the threshold"),
+        page.charts.pop("Pairs by probability, as a share of the threshold"),
         [f"{name}: {short(count)}" for name, count in zip(names, counts, strict=True)],
         set(names),
         f"11 columns, the tallest at {tallest}",
@@ -415,7 +415,7 @@ def width_chart(page: Read, form: str, spread: dict[str, float]) -> None:
     title = "Width of a group per column" if form == "bucketised" else "Information lost per column"
     lengths = {name: digits(width) for name, width in spread.items()}
     tallest = max(lengths, key=lambda name: lengths[name])
-    scale = "share of the column's range (0: exact, 1: nothing is left)"
+    scale = "share of the column's range (0: exact, 1: all lost)"
     check_chart(
         page.charts.pop(title),
         [tooltip(name, width) for name, width in spread.items()],
@@ -453,7 +453,8 @@ def verdict(releases: int, worst: dict[str, recount.Closest]) -> set[str]:
     over = "in this release" if releases == 1 else f"over all {releases} releases"
     return {
         f"The promise holds: {over} nobody can be linked to a protected value with a probability "
-        f"above its threshold, as long as releases are independent of each other. At worst: {each}."
+        "above its threshold, as long as releases are independent of each other. Worst case: "
+        f"{each}."
         for each in closest(worst)
     }
 
@@ -476,19 +477,19 @@ def test_the_page_of_a_release(made: Made, number: int) -> None:
     spread = recount.widths(release, COLUMNS, NUMERIC)
     facts: dict[str, Shown] = {
         "People with a record": f"{told['present']:,}",
-        "Members of groups without a record": f"{told['people'] - told['present']:,}",
+        "Members without a record": f"{told['people'] - told['present']:,}",
         "Protected values in this release": f"{told['protected_values']}",
         "Releases in the series so far": f"{number}",
-        "At worst, in the whole series": closest(series.worst(whole)),
-        "At worst, of the pairs here": closest(series.worst(touched)),
-        "Mean, of the pairs here": nearby(four, float(sum(touched.values()) / len(touched))),
+        "Worst in the whole series": closest(series.worst(whole)),
+        "Worst of the pairs here": closest(series.worst(touched)),
+        "Mean of the pairs here": nearby(four, float(sum(touched.values()) / len(touched))),
         "Largest in this release alone": exact(max(alone.values())),
         "Pairs checked": f"{len(touched):,}",
-        "of these decided in exact fractions": f"{told['pairs_decided_in_fractions']:,}",
+        "Decided in exact fractions": f"{told['pairs_decided_in_fractions']:,}",
         "Strategy": planned(case),
         "Groups": f"{told['groups']:,}",
         "Groups with a protected value": f"{told['groups_with_protected_value']:,}",
-        "Their mean size": f"{told['mean_size_with_protected_value']:.1f} people",
+        "Mean size of these": f"{told['mean_size_with_protected_value']:.1f} people",
         "Smallest group allowed": f"{case.minimum}",
         "Holders left out": f"{told['suppressed_values']:,}",
         "Query error, median": nearby(of_errors, errors.median),
@@ -499,8 +500,8 @@ def test_the_page_of_a_release(made: Made, number: int) -> None:
             max(release.risks(known=1).values())
         ),
         "People alone in their group": f"{told['people_alone']:,}",
-        "Rows that are unique": unique_fact(told),
-        "Budget": f"planned for {case.releases} links of a person and a value",
+        "Unique rows": unique_fact(told),
+        "Budget": f"planned for {case.releases} exposures of a person to a value",
     }
     if case.has_registry:
         facts["People not in the registry"] = f"{told['people_outside_registry']}"
@@ -515,19 +516,20 @@ def test_the_page_of_a_release(made: Made, number: int) -> None:
             f"Release r{number}",
             f"Release {number} of a series, published {day:%d %B %Y}",
             chosen(page, verdict(number, series.worst(whole))),
-            "Query errors are relative errors of 1,000 random counts over ranges of 2 "
-            "quasi-identifiers and the sensitive column, against the table as it was before "
+            "Query errors are the relative errors of 1,000 random counts over ranges of 2 "
+            "quasi-identifiers and the sensitive column, compared with the table before "
             "suppression.",
-            f"The promise is per value, with a threshold of {case.threshold}: that a person has "
-            "some protected value may be more probable, unless a class of values is protected.",
+            f"The promise is per value, with a threshold of {case.threshold}. That a person holds "
+            "one of several protected values may be more probable, unless they are protected as a "
+            "class.",
             *(f"{each}." for each in singled_out([told])),
             f"Made by serigraph {__version__}.",
         }
         | (
             {
-                f"Holders left out, by value: {left_out}. These values were too frequent to fit "
-                "under the guarantee. Who of the holders is left out was drawn at random, by "
-                "counts alone, and what their absence tells is charged to everybody."
+                f"Holders left out, by value: {left_out}. These values were too frequent for "
+                "the guarantee. The holders were drawn at random, by counts alone, and what their "
+                "absence reveals is charged to everybody."
             }
             if left_out
             else set()
@@ -615,8 +617,8 @@ def note_on_people(made: Made, number: int) -> str:
     people, new = len(now.values), len(now.values.keys() - known)
     was, are = ("was" if people - new == 1 else "were"), ("is" if new == 1 else "are")
     return (
-        f"  note: of {people:,} people in the table {people - new:,} {was} in the series before, "
-        f"and {new:,} {are} new to it"
+        f"  note: of {people:,} people in the table, {people - new:,} {was} in the series before, "
+        f"and {new:,} {are} new"
     )
 
 
@@ -628,7 +630,7 @@ def value_list(made: Made, number: int) -> str:
         ordered = sorted(values, key=lambda value: (-held[value], value))
         return ", ".join(f"{value} ({held[value]:,})" for value in ordered)
 
-    parts = ["Values, and how many people of the table hold each:"]
+    parts = ["Values, with the number of people who hold each:"]
     parts.append(f"protected: {counted(held.keys() - UNPROTECTED)}")
     for name, members in made.case.classes.items():
         parts.append(f"protected as class {name}: {counted(members)}")
@@ -663,10 +665,10 @@ def published_lines(made: Made, number: int) -> Iterator[set[str]]:
         yield {f"  holders left out at random: {', '.join(left_out)}"}
     worst = in_short(series.worst(series.touched()), ", threshold ")
     pairs = f"({told['pairs_checked']:,} pairs checked)"
-    yield {f"  guarantee held: probability at worst {each} {pairs}" for each in worst}
+    yield {f"  guarantee held: worst probability {each} {pairs}" for each in worst}
     if number > 1:
         so_far = in_short(series.worst(series.probabilities()), ", threshold ")
-        yield {f"  over the whole series at worst {each}" for each in so_far}
+        yield {f"  over the whole series: worst probability {each}" for each in so_far}
 
 
 def test_status(made: Made) -> None:
@@ -698,7 +700,7 @@ def status_lines(made: Made) -> Iterator[set[str]]:
         yield {
             f"  {number:>3}  {release.label:<20} {release.published_at[:10]}  "
             f"{told['present']:>10,} people  {told['groups']:>9,} groups  "
-            f"p at worst {one}, so far {other}  alone {told['people_alone']:,}, unique "
+            f"worst p {one}, so far {other}  alone {told['people_alone']:,}, unique "
             f"{told['unique_rows'] / told['rows']:.1%}"
             for one in here
             for other in so_far
@@ -711,7 +713,7 @@ def status_lines(made: Made) -> Iterator[set[str]]:
             yield {f"In r{latest} {said}."}
     pairs = series.probabilities()
     largest = in_short(series.worst(pairs), ", threshold ")
-    yield {f"Over the whole series at worst {each}" for each in largest}
+    yield {f"Over the whole series: worst probability {each}" for each in largest}
     ratio = ", ".join([f"{target(case.threshold, case.releases):.1f}"] * case.releases)
     asked = "Members required per holder at the 1st, 2nd, ... exposure"
     yield {f"{asked}: {ratio}; then the budget is used up"}
@@ -721,7 +723,7 @@ def status_lines(made: Made) -> Iterator[set[str]]:
         f"{len(exposed):,} of {len(people):,} people were ever in a group with a protected value "
         f"({len(pairs):,} pairs)."
     }
-    yield {"Pairs by the part of their budget that is spent:"}
+    yield {"Pairs by share of their budget spent:"}
     spent: dict[str, Counter[int]] = {}
     for (_, value), p in pairs.items():
         budget = math.log(1 - float(p)) / math.log(1 - float(series.threshold_of(value)))
@@ -733,7 +735,7 @@ def status_lines(made: Made) -> Iterator[set[str]]:
         yield {f"  up to {10 * (tenth + 1):>3} %  {count:>12,}  {bar}".rstrip()}
     near = {value: each for value, each in spent.items() if each[9]}
     if near:
-        yield {"Values with pairs that have spent more than nine tenths:"}
+        yield {"Values with pairs that have spent more than 90 %:"}
         for value, each in sorted(
             near.items(), key=lambda each: (-each[1][9], -each[1].total(), each[0])
         ):
@@ -747,7 +749,7 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
     worst = series.worst(pairs)
     assert done.out.splitlines()[0] in {
         "The promise holds over 3 releases for values that do not persist: "
-        f"probability at worst {each}"
+        f"worst probability {each}"
         for each in in_short(worst, ", threshold ")
     }
     page = read_page((tmp_path / "report.html").read_text(encoding="utf-8"))
@@ -759,9 +761,9 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
     alone = [release.risks() for release in series.releases]
     facts: dict[str, Shown] = {
         "People ever in a release": f"{len(people):,}",
-        "of these ever beside a protected value": f"{len({person for person, _ in pairs}):,}",
-        "At worst, over all releases": closest(worst),
-        "Mean, over all releases": nearby(four, mean),
+        "Ever exposed to a protected value": f"{len({person for person, _ in pairs}):,}",
+        "Worst over all releases": closest(worst),
+        "Mean over all releases": nearby(four, mean),
         "Largest in one release alone": exact(max(max(each.values()) for each in alone)),
         "Pairs of a person and a value": f"{len(pairs):,}",
         "Pairs above their threshold": "0",
@@ -779,7 +781,7 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
         {
             f"3 releases, {days[0]} to {days[-1]}",
             chosen(page, verdict(3, worst)),
-            *(f"Added up over the releases: {each}." for each in singled_out(told)),
+            *(f"Summed over the releases: {each}." for each in singled_out(told)),
             f"Made by serigraph {__version__}.",
         },
     )

@@ -247,10 +247,10 @@ def test_the_report_of_several_pieces_is_that_of_the_ledger(
         folder = series.path / "releases" / record.label
         page = read_page((folder / "report.html").read_text(encoding="utf-8"))
         assert page.facts["Pairs checked"] == f"{len(touched):,}"
-        assert float(page.facts["Mean, of the pairs here"]) == pytest.approx(
+        assert float(page.facts["Mean of the pairs here"]) == pytest.approx(
             float(sum(touched.values()) / len(touched)), abs=0.0001
         )
-        chart = page.charts["Pairs by probability, as a part of the threshold"]
+        chart = page.charts["Pairs by probability, as a share of the threshold"]
         shown = [float(each.split(": ")[1].replace(",", "")) for each in chart.tooltips]
         assert shown == upto.by_share(touched)
         assert serigraph.verify(folder / "certificate.json").largest == max(touched.values())

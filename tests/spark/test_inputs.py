@@ -163,7 +163,7 @@ def test_formulas_and_names_of_ours_are_read_back(
         output=f'form = "{form}"\nfiles = ["csv"]',
     )
     release = on_spark(given, series, label="r")
-    assert any("2 texts begin as formulas do" in note for note in release.notes)
+    assert any("2 texts begin like a formula" in note for note in release.notes)
     cells = "\n".join(path.read_text() for path in release.folder.glob("*.csv/*"))
     assert "'=HIV" in cells
     assert "'-5" not in cells

@@ -1,4 +1,4 @@
-"""Audits: how probable links have become, in series of Serigraph's own and of other tools."""
+"""Audits: how probable links have become, in Serigraph's series and in releases of other tools."""
 
 from typing import TYPE_CHECKING
 

@@ -1,9 +1,9 @@
-"""Whether the published files say what the ledger says.
+"""Whether the published files and the ledger agree.
 
-The ledger knows people and groups, the files show regions and values. What both have is the
-composition of every group: how many records it has, and how many of them hold each protected value.
-A generalised release does not number its groups, so that compositions are compared as a whole;
-a bucketised one does, and is compared group by group.
+The ledger has people and groups, the files have regions and values. Both have the composition of
+every group: how many records it has, and how many of them hold each protected value. A generalised
+release does not number its groups, so compositions are compared as a whole; a bucketised release
+does, and is compared group by group.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ROWS = "rows"
 
 @dataclass(frozen=True)
 class Agreement:
-    """What comparing one release came to: ``differences`` is empty where both agree."""
+    """The comparison of one release; ``differences`` is empty if files and ledger agree."""
 
     release: int
     label: str
@@ -77,13 +77,13 @@ def _read(files: Sequence[Path], sets: str) -> pl.DataFrame:
 
 
 def column_of_sets(release: ReleaseRecord, tables: Sequence[str]) -> str:
-    """The column of a release that holds sets of values, if one does: no bucketised one has any."""
+    """The column that holds sets of values, if there is one; never in a bucketised release."""
     sensitive = release.policy["sensitive"]
     return sensitive["column"] if len(tables) == 1 and sensitive["form"] != "single" else ""
 
 
 def shown_compositions(table: pl.DataFrame, release: ReleaseRecord) -> pl.DataFrame:
-    """How many regions of a generalised table there are of each composition."""
+    """The number of regions of a generalised table with each composition."""
     sensitive = release.policy["sensitive"]["column"]
     # A row of nulls only would be dropped by no grouping; equal regions get equal numbers.
     cells = pl.DataFrame([column for column in table.get_columns() if column.name != sensitive])
@@ -93,7 +93,7 @@ def shown_compositions(table: pl.DataFrame, release: ReleaseRecord) -> pl.DataFr
 
 
 def kept_compositions(groups: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
-    """How many groups of the ledger there are of each composition."""
+    """The number of groups of the ledger with each composition."""
     return _compositions(
         groups.select("group", pl.col("present").alias(_ROWS)),
         values.select("group", "value", "count"),
@@ -114,8 +114,8 @@ def generalised_differences(compared: tuple[int, int, int, int]) -> list[str]:
         problems.append(f"the table shows {regions:,} regions, the ledger has {groups:,} groups")
     if only_shown or only_kept:
         problems.append(
-            f"{only_shown:,} regions of the table have a composition that no group of the ledger "
-            f"has, and {only_kept:,} groups one that no region has"
+            f"{only_shown:,} regions of the table match no group of the ledger, and {only_kept:,} "
+            "groups match no region"
         )
     return problems
 
@@ -156,7 +156,7 @@ def compared_groups(
     kept_values: pl.DataFrame,
     release: ReleaseRecord,
 ) -> tuple[int, int]:
-    """Groups of another size, and counts of values that differ."""
+    """Group sizes and value counts that differ."""
     classes = set(release.policy["protected"]["classes"])
     choice = ProtectedChoice.from_json(release.protected_json)
     shown_values = shown_values.with_columns(composed(shown_values["value"]))
@@ -175,9 +175,9 @@ def bucketised_differences(compared: tuple[int, int]) -> list[str]:
     wrong_size, wrong = compared
     problems = []
     if wrong_size:
-        problems.append(f"{wrong_size:,} groups have another size in the tables than in the ledger")
+        problems.append(f"{wrong_size:,} group sizes differ between the tables and the ledger")
     if wrong:
-        problems.append(f"{wrong:,} counts of values differ between the tables and the ledger")
+        problems.append(f"{wrong:,} value counts differ between the tables and the ledger")
     return problems
 
 
@@ -203,7 +203,7 @@ def _unequal(left: pl.DataFrame, right: pl.DataFrame, keys: list[str], number: s
 
 
 def _sets(column: pl.Series) -> pl.Series:
-    """The values of each row as a list, also where it has one value only."""
+    """The values of each row as a list, even if it has only one."""
     if isinstance(column.dtype, pl.List):
         return column
     return column.cast(pl.String).reshape((-1, 1)).arr.to_list()
@@ -238,7 +238,7 @@ def _counted_as(values: list[str], release: ReleaseRecord) -> pl.DataFrame:
 
 
 def _compositions(rows: pl.DataFrame, held: pl.DataFrame, key: str) -> pl.DataFrame:
-    """How many groups there are of each composition, written as one text."""
+    """The number of groups with each composition, which is written as text."""
     listed = (
         held.with_columns(pl.col("count").cast(pl.Int64), pl.col(key).cast(pl.Int64))
         .sort(key, "value")

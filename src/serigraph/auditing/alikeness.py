@@ -23,7 +23,7 @@ from serigraph.policy import Policy, read_policy
 from serigraph.tables import ProtectedChoice
 
 FoundCrowds = tuple[tuple[CrowdsAfter, ...], tuple[str, ...]]
-"""The crowds after each release, and what to note."""
+"""The crowds after each release, and notes."""
 
 
 def crowds_of_series(
@@ -33,7 +33,7 @@ def crowds_of_series(
     raw: Sequence[Any],
     known_members: int,
 ) -> FoundCrowds:
-    """The crowds of a series of ours; the ``raw`` table of each release says who holds."""
+    """The crowds of a Serigraph series; the ``raw`` tables of the releases give the holders."""
     seen = sightings_in_ledger(series, releases, evidence)
     holders: list[PublishedHolders] | None = None
     notes: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ def crowds_of_releases(
     choice: ProtectedChoice,
     known_members: int,
 ) -> tuple[CrowdsAfter, ...]:
-    """The crowds of releases that any tool made; who holds is known if all tables have values."""
+    """The crowds of releases of any tool; holders are known if all raw tables have values."""
     seen = sightings_in_releases(releases, matched, evidence, has_raw=bool(raw))
     holders = holders_in_releases(raw, policy, choice, evidence, seen)
     return _crowds(evidence, seen, holders, known_members)

@@ -1,4 +1,4 @@
-"""What an audit asks of an engine: something that reads a series."""
+"""What an audit needs from an engine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Auditor(Protocol):
         """Compare everything with its digest; ``LedgerDamaged`` says what differs."""
 
     def compare(self, releases: tuple[ReleaseRecord, ...]) -> tuple[Agreement, ...]:
-        """Whether the public files say what the ledger says, release by release."""
+        """Whether the public files and the ledger agree, release by release."""
 
     def tally(
         self,
@@ -34,15 +34,15 @@ class Auditor(Protocol):
         worst: int,
         progress: Callable[[str], None],
     ) -> tuple[Tally, FoundCrowds]:
-        """Every figure of everybody, recomputed from the ledger, and the crowds that holders hide
-        in; the ``raw`` table of each release says who holds."""
+        """Every figure, recomputed from the ledger, and the crowds; the ``raw`` tables of the
+        releases give the holders."""
 
 
 class Auditing(Protocol):
-    """An engine, as far as audits need one."""
+    """An engine that can audit."""
 
     def auditor(self, series: Series) -> AbstractContextManager[Auditor]:
-        """What reads this series."""
+        """The auditor of a series."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,10 @@ class ThisMachine:
 
 
 def refuse_name(engine: object) -> None:
-    """``InputRefused`` for an engine that is given by its name."""
+    """``InputRefused`` if the engine is given by name."""
     if isinstance(engine, str):
         raise InputRefused(
-            "an engine is an object, not a name",
+            "the engine must be an object, not a name",
             where="engine",
             remedy="give serigraph.Local() or serigraph.Spark()",
         )

@@ -17,13 +17,13 @@ from serigraph.auditing.sightings import Sightings
 from serigraph.model import order_by
 
 SHARES = 20  # equal parts of 0 to 1
-_AWAY, _CLEAR, _GROUPS = 0, 1, 2  # what a release tells of a person; groups are numbered from 2 on
+_AWAY, _CLEAR, _GROUPS = 0, 1, 2  # what a release reveals about a person; groups count from 2
 _NEAR = 1e-9
 
 
 @dataclass(frozen=True)
 class HolderFigures:
-    """Those who were ever published as holders, and the share H/|K| of holders in their crowds.
+    """The people ever published as holders, and the share H/|K| of holders in their crowds.
 
     Everything is exact. ``by_share`` counts the holders in 20 equal parts of 0 to 1.
     """
@@ -31,8 +31,8 @@ class HolderFigures:
     holders: int
     largest: Fraction  # share
     above: int  # holders in crowds above the threshold
-    above_if_known: int  # likewise, if some other members of each crowd are known: H/(|K| - c)
-    certain: int  # holders in crowds of holders alone
+    above_if_known: int  # the same, if c other members of each crowd are known: H/(|K| - c)
+    certain: int  # holders in crowds of holders only
     by_share: tuple[int, ...]
 
 
@@ -46,10 +46,10 @@ class CrowdFigures:
 
     people: int  # ever in a group that showed the value
     crowds: int
-    alone: int  # people who are alike to nobody else
+    alone: int  # people alike to nobody else
     surely_above: int
     possibly_above: int
-    held: HolderFigures | None  # None where no table says who holds
+    held: HolderFigures | None  # None if the holders are not known
 
 
 @dataclass(frozen=True)
@@ -102,10 +102,10 @@ def crowds_after_releases(
 
 @dataclass(frozen=True)
 class _Seen:
-    """A release with everybody in a place of its own."""
+    """A release as arrays over everybody."""
 
     group: NDArray[np.int32]  # of each person; one more than the last for those in none
-    told: NDArray[np.int32]  # what it tells of each person if the group does not show the value
+    otherwise: NDArray[np.int32]  # what it reveals if the group does not show the value
     members: NDArray[np.int64]  # of each group
     ordered: NDArray[np.int64]  # people by group
     start: NDArray[np.int64]  # where those of each group begin
@@ -123,7 +123,7 @@ class _Seen:
         order = order_by(shown.group)
         return _Seen(
             group=group,
-            told=quiet[group],
+            otherwise=quiet[group],
             members=shown.members,
             ordered=shown.person[order],
             start=np.searchsorted(shown.group[order], np.arange(groups + 1)),
@@ -220,7 +220,7 @@ class _EverLinked:
         self._is_holder[holders] = True
 
     def see(self, release: _Seen, value: int) -> None:
-        """Split the crowds by what a release tells."""
+        """Split the crowds by what a release reveals."""
         entries = release.entries(value)
         counts = np.zeros(len(release.members) + 1, dtype=np.int64)
         counts[release.shown.shown_group[entries]] = release.shown.shown_count[entries]
@@ -232,10 +232,10 @@ class _EverLinked:
         if release.shown.are_exact:
             others = count[shown] - release.members[group[shown]]
             self._least[shown] = np.maximum(self._least[shown], others)
-        told = release.told[self._person[self._shared]]
-        told = np.where(count[self._shared] > 0, group[self._shared] + _GROUPS, told)
+        seen = release.otherwise[self._person[self._shared]]
+        seen = np.where(count[self._shared] > 0, group[self._shared] + _GROUPS, seen)
         # Numbered anew after each release, so that crowd and group always fit one word.
-        keys = self._crowd * (len(release.members) + _GROUPS + 1) + told
+        keys = self._crowd * (len(release.members) + _GROUPS + 1) + seen
         crowd = np.unique(keys, return_inverse=True)[1]
         is_shared = np.bincount(crowd)[crowd] > 1
         self._shared, self._crowd = self._shared[is_shared], crowd[is_shared]

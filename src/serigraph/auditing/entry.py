@@ -1,4 +1,4 @@
-"""One way in for both kinds of audit."""
+"""One entry point for both kinds of audit."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def audit(
     known_members: int = 1,
     engine: Auditing = ThisMachine(),  # noqa: B008 - a frozen record without fields
 ) -> Audit:
-    """Audit a series, or releases that any tool made; see `audit_series` and `audit_releases`."""
+    """Audit a series, or releases of any tool; see `audit_series` and `audit_releases`."""
     refuse_name(engine)
     if releases and not isinstance(engine, ThisMachine):
         raise InputRefused(
             "releases of other tools are audited on one machine",
-            remedy="leave the engine out",
+            remedy="omit engine",
         )
     if series is not None and not releases:
         return audit_series(series, raw=raw, known_members=known_members, engine=engine).audit
@@ -47,6 +47,6 @@ def audit(
             known_members=known_members,
         ).audit
     raise InputRefused(
-        "an audit is of a series, or of releases with a policy",
+        "an audit needs either a series, or releases and a policy",
         remedy="give the folder of a series, or releases and policy",
     )

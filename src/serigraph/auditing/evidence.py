@@ -32,7 +32,7 @@ class Memberships:
 
     @staticmethod
     def of(people: int, releases: Sequence[InRelease]) -> Memberships:
-        """From who was where, release by release, nobody twice in one."""
+        """From the members of each release, nobody twice in one."""
         number = np.zeros(people, dtype=np.int64)
         for person, _, _ in releases:
             number[person] += 1
@@ -112,7 +112,7 @@ def as_promised(evidence: Evidence) -> Assumption:
 
 
 def presence_known(evidence: Evidence) -> Assumption:
-    """The adversary knows who has a record: the others hide nobody, and are linked to nothing."""
+    """The adversary knows who has a record: absent members give no cover, and are not linked."""
     return Assumption(
         "presence known",
         np.where(evidence.memberships.present, evidence.memberships.group, np.int32(-1)),
@@ -121,15 +121,15 @@ def presence_known(evidence: Evidence) -> Assumption:
 
 
 def added_up(evidence: Evidence) -> Assumption:
-    """The risks of the releases added up (Boole), which is what they can come to where each keeps
-    its n_s/n whatever the others show. Where values persist they do not keep it: no bound."""
+    """The sum of the releases' risks (Boole), a bound if each release keeps its n_s/n whatever the
+    others show. Not a bound if values persist."""
     return Assumption(
         "probabilities added up", evidence.memberships.group, evidence.size, adds=True
     )
 
 
 def members_known(evidence: Evidence, number: int) -> Assumption:
-    """The adversary knows the values of so many members of each group.
+    """The adversary knows the values of ``number`` members of each group.
 
     The worst case is that none of them holds the value: n_s people are left among n - c.
     """

@@ -28,7 +28,7 @@ _NEAR = 1e-9  # of the largest float: among these is the largest fraction
 
 @dataclass(frozen=True)
 class Figures:
-    """What is said of many pairs at once; ``largest``, ``worst`` and the counts above are exact.
+    """Figures over many pairs; ``largest``, ``worst`` and the counts above are exact.
 
     ``by_probability`` counts the pairs in 20 equal parts of 0 to 1; ``by_share_of_threshold`` in
     tenths of their threshold, each up to its end, the last entry those above it.
@@ -51,11 +51,11 @@ class Figures:
 
 @dataclass(frozen=True)
 class Survey:
-    """Figures over the series after each release, and where each person ends."""
+    """Figures over the series after each release, and the final state of each person."""
 
     after: tuple[Figures, ...]
     touched: tuple[Fraction, ...]  # the largest probability of a pair that each release touches
-    touched_worst: tuple[WorstPair | None, ...]  # likewise, by its own threshold
+    touched_worst: tuple[WorstPair | None, ...]  # the worst such pair, by its own threshold
     largest: NDArray[np.float64]  # of each person
     largest_value: NDArray[np.int64]  # the value that it belongs to
     crossing: NDArray[np.int64]  # first release after which the person exceeds a threshold
@@ -73,8 +73,8 @@ def survey(evidence: Evidence, assumption: Assumption) -> Survey:
     crossing = np.full(people, releases, dtype=np.int64)
     closest: list[list[WorstPair]] = [[] for _ in range(releases)]
     close = [np.empty((0, 2), dtype=np.int64)]
-    # Each threshold by itself: the worst pair of one may be better than many of another. What is
-    # counted adds up.
+    # Each threshold separately: the worst pair of one may be better than many of another. Counts
+    # add up.
     for threshold in dict.fromkeys(evidence.thresholds):
         start, kept = _entries_of(evidence, threshold)
         worst = np.full((releases, 2), -1, dtype=np.int64)
@@ -215,7 +215,7 @@ def _first_links(evidence: Evidence, assumption: Assumption) -> NDArray[np.int64
 
 
 def _so_far(release: NDArray[np.int64], releases: int) -> NDArray[np.int64]:
-    """How many people have come to their release after each; the number of releases is never."""
+    """How many people have reached their release by each; the number of releases means never."""
     return np.cumsum(np.bincount(release, minlength=releases + 1)[:releases])
 
 

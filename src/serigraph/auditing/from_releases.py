@@ -72,7 +72,7 @@ def match_release(
         raise TableError(
             f"the release has cells that cannot be read ({counted(len(problems), 'problem')})",
             where=release.label,
-            remedy="correct the kind of the column in the policy, give it a taxonomy that has the "
+            remedy="correct the kind of the column in the policy, give it a taxonomy with these "
             "names, or export the release again",
             problems=problems,
         )
@@ -166,7 +166,7 @@ def first_choice(release: ReadRelease, policy: Policy) -> ProtectedChoice:
 
 @dataclass(frozen=True)
 class _Findings:
-    """What is wrong with how people and regions fit each other."""
+    """How people and regions fail to match."""
 
     overlapping: int  # people in several regions
     missing: int  # people in none
@@ -177,18 +177,18 @@ class _Findings:
     groups: int
 
     def judge(self, label: str, tolerated: frozenset[Tolerated]) -> tuple[str, ...]:
-        """What to note of what is tolerated; refuses the rest, all at once."""
+        """Notes on what is tolerated; refuses the rest, all at once."""
         said: list[tuple[bool, Tolerated | None, str]] = [
             (
                 self.overlapping > 0,
                 "overlaps",
-                f"regions overlap: {counted(self.overlapping, 'person lies', 'people lie')} in "
+                f"regions overlap: {counted(self.overlapping, 'person is', 'people are')} in "
                 f"more than one of {self.groups:,} groups",
             ),
             (
                 self.missing > 0,
                 "missing-people",
-                f"{counted(self.missing, 'person lies', 'people lie')} in no region "
+                f"{counted(self.missing, 'person is', 'people are')} in no region "
                 f"(of {self.people:,} people)",
             ),
             (
@@ -207,7 +207,7 @@ class _Findings:
                 self.overfull > self.empty,
                 None,
                 f"{counted(self.overfull - self.empty, 'region has', 'regions have')} more records "
-                "than people in it have",
+                "than people",
             ),
         ]
         problems = [words for is_so, way, words in said if is_so and way not in tolerated]
@@ -216,9 +216,9 @@ class _Findings:
             help_ = "give the raw tables or the registry that the release was made from"
             if ways:
                 flags = " ".join(f"--tolerate {way}" for way in dict.fromkeys(ways))
-                help_ += f", or audit it all the same with {flags}"
+                help_ += f", or audit anyway with {flags}"
             raise TableError(
-                "people and regions do not fit each other",
+                "people and regions do not match",
                 where=label,
                 remedy=help_,
                 problems=problems,
@@ -227,19 +227,19 @@ class _Findings:
 
 
 def _on_classes(release: ReadRelease, policy: Policy) -> tuple[str, ...]:
-    """That two tables do not tell how many people hold a class."""
+    """A note that two tables do not show how many people hold a class."""
     if release.group is None or policy.sensitive.form == "single" or not policy.protected.classes:
         return ()
     return (
-        f"{release.label}: the tables do not tell who holds several values of a class; each of its "
-        "values counts as a person of its own, so that probabilities of classes are upper bounds",
+        f"{release.label}: the tables do not show who holds several values of a class; each value "
+        "counts as a separate person, so the probabilities of classes are upper bounds",
     )
 
 
 def _with_shown_ids(
     release: ReadRelease, ids: pl.Series, policy: Policy, choice: ProtectedChoice
 ) -> Matched:
-    """A release that shows ids says itself who is in which group."""
+    """A release that shows ids gives the groups of people itself."""
     if release.group is not None:
         group_of_row = release.group
     else:
@@ -260,7 +260,7 @@ def _with_shown_ids(
         entries=_entries(release, group_of_row, size, policy, choice),
         notes=(
             *release.notes,
-            f"{release.label}: the release shows the column of ids; groups are taken from it",
+            f"{release.label}: the release shows ids, so groups are taken from them",
         ),
     )
 

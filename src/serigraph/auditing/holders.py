@@ -39,7 +39,7 @@ def holders_in_series(
     """
     if len(raw) != len(sightings):
         raise InputRefused(
-            f"there are {counted(len(raw), 'raw table')} for {counted(len(sightings), 'release')}",
+            f"{counted(len(raw), 'raw table')} given for {counted(len(sightings), 'release')}",
             remedy="give one raw table for each release, in the same order",
         )
     tables = [read_table(source, policy.reading) for source in raw]
@@ -58,8 +58,8 @@ def holders_in_series(
                 where=label,
                 remedy="give the table of each release, in the order of the releases",
                 problems=[
-                    f"{counted(lacking, 'person has', 'people have')} a record and no row in it",
-                    f"{counted(fewer, 'holder')} fewer in it than the release shows",
+                    f"{counted(lacking, 'person has', 'people have')} a record but no row in it",
+                    f"it has {counted(fewer, 'holder')} fewer than the release shows",
                 ],
             )
         if more:

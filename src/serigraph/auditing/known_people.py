@@ -35,7 +35,7 @@ _REGISTRY = "the registry"
 
 @dataclass(frozen=True, repr=False)
 class KnownPeople(Undisclosed):
-    """Whoever may be in one release, with the quasi-identifiers as codes."""
+    """The people who may be in one release, with quasi-identifiers as codes."""
 
     ids: pl.Series
     present: NDArray[np.bool_]  # has a record; everybody, where only a registry is known
@@ -70,13 +70,13 @@ def know_people(
     """
     if raw and len(raw) != len(releases):
         raise InputRefused(
-            f"there are {counted(len(raw), 'raw table')} for {counted(len(releases), 'release')}",
+            f"{counted(len(raw), 'raw table')} given for {counted(len(releases), 'release')}",
             remedy="give one raw table for each release, in the same order",
         )
     without = [each.label for each in releases if each.ids is None]
     if without and not raw and registry is None:
         raise InputRefused(
-            "nothing says who the people of the releases are",
+            "the people of the releases are not known",
             where=", ".join(without),
             remedy="give the raw tables (--raw) or a registry (--registry), with ids and "
             "quasi-identifiers",
@@ -147,7 +147,7 @@ def _coded(
         path = policy.taxonomy_path(name)
         taxonomy = None
         if path is not None:
-            # Whoever is not in the taxonomy still has to be matched, so that nobody is overlooked.
+            # People outside the taxonomy must still be matched, so that nobody is overlooked.
             taxonomy, _ = covering(read_taxonomy(path), column, "branch")
         coding.append(coded(column, described.kind, taxonomy))
     return KnownPeople(

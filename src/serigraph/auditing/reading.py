@@ -136,7 +136,7 @@ def _in_folder(folder: Path) -> list[Any]:
     names = published_names(folder)
     if not names:
         raise TableError(
-            "the folder does not hold a release",
+            "the folder does not contain a release",
             where=str(folder),
             remedy="put table.csv in it, or quasi_identifiers.csv and sensitive.csv; "
             "or give the files themselves",
@@ -257,7 +257,7 @@ def _shown_ids(table: pl.DataFrame, policy: Policy) -> pl.Series | None:
 
 
 def _multiplicity(table: pl.DataFrame, policy: Policy) -> tuple[NDArray[np.int64], list[str]]:
-    """How many records each row stands for: what a column ``count`` says, otherwise one."""
+    """How many records each row stands for: its ``count`` if there is one, otherwise 1."""
     named = {*policy.quasi_identifiers, policy.sensitive.column, policy.person.id}
     if COUNT not in table.columns or COUNT in named:
         return np.ones(table.height, dtype=np.int64), []
@@ -265,7 +265,7 @@ def _multiplicity(table: pl.DataFrame, policy: Policy) -> tuple[NDArray[np.int64
     wrong = counts.is_null() | (counts < 1)
     if wrong.any():
         return np.ones(table.height, dtype=np.int64), [
-            f"column {COUNT!r} holds something else than counts, {rows_where(wrong)}"
+            f"column {COUNT!r} holds something other than counts, {rows_where(wrong)}"
         ]
     return counts.to_numpy(), []
 
@@ -278,6 +278,6 @@ def _refusal(label: str, problems: list[str]) -> TableError:
     return TableError(
         f"the release cannot be read ({counted(len(problems), 'problem')})",
         where=label,
-        remedy="give a policy that fits the release, or export the release again",
+        remedy="give a matching policy, or export the release again",
         problems=problems,
     )

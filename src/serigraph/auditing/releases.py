@@ -1,4 +1,4 @@
-"""The audit of releases that other tools made."""
+"""The audit of releases of other tools."""
 
 from __future__ import annotations
 
@@ -30,15 +30,14 @@ def audit_releases(
     worst: int = 10,
     progress: Callable[[str], None] = lambda _stage: None,
 ) -> Examined:
-    """Audit releases against a policy, whichever tool made them.
+    """Audit releases of any tool against a policy.
 
-    A release is a generalised table, or a pair of tables that a group links; paths or data frames.
-    People are found by matching ``raw`` (the tables that the releases were made from, in their
-    order) or a ``registry`` against the regions; a release that shows ids needs neither. Raw tables
-    with the sensitive column say who hides in which crowd, too.
-    ``tolerate`` names what is wrong with the fit and accepted: overlapping regions (each person is
-    charged for the worst of its regions), people in no region (they are not charged), regions
-    without people (they are left out).
+    A release is a generalised table, or two tables linked by groups; paths or data frames. People
+    are found by matching ``raw`` (the tables that the releases were made from, in order) or a
+    ``registry`` against the regions; a release that shows ids needs neither. Raw tables with the
+    sensitive column also give the holders in each crowd.
+    ``tolerate`` names the misfits to accept: overlapping regions (a person is charged for the worst
+    of their regions), people in no region (not charged), regions without people (left out).
     """
     if not releases:
         raise InputRefused("there is nothing to audit", remedy="give one or more releases")

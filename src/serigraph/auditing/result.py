@@ -1,4 +1,4 @@
-"""What an audit comes to, and the parts that all audits share."""
+"""The result of an audit, and the parts that all audits share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from serigraph.short_repr import ShortRepr
 
 @dataclass(frozen=True)
 class ReleaseFigures:
-    """One release by itself, and the series up to it."""
+    """One release alone, and the series up to it."""
 
     label: str
     people: int
@@ -29,7 +29,7 @@ class ReleaseFigures:
 
 @dataclass(frozen=True)
 class WorstCase:
-    """One person and value with a large probability, under a pseudonym that lasts for one audit."""
+    """One person and value with a large probability, under a pseudonym for this audit only."""
 
     pseudonym: str
     value: str
@@ -65,7 +65,7 @@ class Audit(ShortRepr):
         return {
             "people": self.people,
             "releases": len(self.releases),
-            "probability at worst": self.over_all.worst,
+            "worst probability": self.over_all.worst,
             "pairs above": f"{self.over_all.pairs_above:,} of {self.over_all.pairs:,}",
             "files agree": "yes" if self.files_agree else "no",
             "notes": len(self.notes),
@@ -74,7 +74,7 @@ class Audit(ShortRepr):
 
 @dataclass(frozen=True)
 class Examined:
-    """An audit, and who the pseudonyms of its worst cases stand for: to be kept like the data."""
+    """An audit, and the ids behind its pseudonyms, to be protected like the data."""
 
     audit: Audit
     pseudonyms: dict[str, str | int] = field(repr=False)
@@ -92,7 +92,7 @@ def examine(
 ) -> Examined:
     """Compute every figure from the evidence."""
     found = tally(evidence, known_members=known_members, worst=worst)
-    return told(
+    return audit_of(
         found,
         people=len(evidence.ids),
         threshold=threshold,
@@ -104,7 +104,7 @@ def examine(
     )
 
 
-def told(
+def audit_of(
     found: Tally,
     *,
     people: int,
@@ -115,7 +115,7 @@ def told(
     notes: tuple[str, ...] = (),
     crowds: tuple[CrowdsAfter, ...] = (),
 ) -> Examined:
-    """The audit that a tally of everybody comes to; pseudonyms are drawn anew."""
+    """The audit from a tally of everybody, with new pseudonyms."""
     key = secrets.token_bytes(32)
     pseudonyms: dict[str, str | int] = {}
     cases = []

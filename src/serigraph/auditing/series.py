@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from serigraph.auditing.auditor import Auditing, ThisMachine, refuse_name
-from serigraph.auditing.result import Examined, told
+from serigraph.auditing.result import Examined, audit_of
 from serigraph.errors import SeriesError
 from serigraph.ledger import Series, notes_on_unknown
 from serigraph.privacy.thresholds import parse_threshold
@@ -27,9 +27,10 @@ def audit_series(
 ) -> Examined:
     """Recompute every probability of a series from its ledger, and compare its files with it.
 
-    ``LedgerDamaged`` if a part or a public file was changed or is missing; whatever else differs
-    between files and ledger is in the audit's ``agreement``. ``raw`` are the tables that the
-    releases were made from, which say who hides in which crowd. ``engine`` says where it is done.
+    ``LedgerDamaged`` if a part of the ledger or a public file was changed or is missing; other
+    differences between files and ledger are in the audit's ``agreement``. ``raw`` are the tables
+    that the releases were made from, which give the holders in each crowd. ``engine`` says where to
+    run.
     """
     refuse_name(engine)
     opened = series if isinstance(series, Series) else Series.open(Path(series))
@@ -49,7 +50,7 @@ def audit_series(
         found, (crowds, notes) = auditor.tally(
             releases, raw, known_members=known_members, worst=worst, progress=progress
         )
-    return told(
+    return audit_of(
         found,
         people=sum(release.newcomers for release in releases),
         threshold=parse_threshold(releases[-1].threshold),

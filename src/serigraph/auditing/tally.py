@@ -39,7 +39,7 @@ class Linked:
 
     person: str | int
     is_within: bool
-    rank: float  # the probability as the survey has it: floats rank, fractions are told
+    rank: float  # the probability as the survey has it: floats rank, fractions are reported
     value: str
     threshold: Fraction
     probability: Fraction

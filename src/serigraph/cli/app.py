@@ -1,10 +1,10 @@
-"""The commands together, and how a run ends.
+"""All commands, and how a run ends.
 
 Exit codes: 0 done; 2 wrong use of the command line; 3 the table, the registry or the policy is
-refused; 4 the promise could not be kept, nothing was published; 5 published already; 6 the series
+refused; 4 the promise cannot be kept, nothing was published; 5 already published; 6 the series
 is missing, busy or damaged; 7 the disk is full or cannot be written; 8 Spark cannot do the work;
-9 done, but the result could not be told; 10 not enough memory; 70 a bug; 130 interrupted; 143 ended
-by SIGTERM.
+9 done, but the result could not be shown; 10 out of memory; 70 a bug; 130 interrupted; 143 ended by
+SIGTERM.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from serigraph.cli import (
 )
 from serigraph.cli.limited_memory import is_memory_limited, supervised
 from serigraph.cli.output import complain
-from serigraph.cli.streams import Telling, standard_streams
+from serigraph.cli.streams import Writing, standard_streams
 from serigraph.cli.unforeseen import SHOW_ALL, as_known
 from serigraph.errors import NotTold, SerigraphError
 
 app = typer.Typer(
     name="serigraph",
-    help="Publish microdata again and again, under one guarantee over the whole series.",
+    help="Publish microdata repeatedly, under one guarantee for the whole series.",
     no_args_is_help=True,
     add_completion=True,
     rich_markup_mode=None,
@@ -49,9 +49,9 @@ app = typer.Typer(
 
 _INTERRUPTED = 130
 _NOT_TOLD = NotTold(
-    "the command is done, but standard output did not take what it says",
-    where="a full disk, or a reader that is gone",
-    remedy="'serigraph status' says which releases are out",
+    "the command succeeded, but its output could not be written",
+    where="the disk is full, or the pipe was closed",
+    remedy="'serigraph status' shows which releases are out",
 )
 
 for name, module in {
@@ -91,16 +91,17 @@ def main() -> None:
     """Run the command line and leave with the documented exit code."""
     if is_memory_limited():
         code = supervised(
-            lambda telling: _told(_run, telling), lambda error: _told(lambda: _complained(error))
+            lambda writing: _exit_code(_run, writing),
+            lambda error: _exit_code(lambda: _complained(error)),
         )
     else:
-        code = _told(_run)
+        code = _exit_code(_run)
     sys.exit(code)
 
 
-def _told(run: Callable[[], int], telling: Telling | None = None) -> int:
-    """The exit code of what is run, or that what it said could not be told."""
-    with standard_streams(telling) as out:
+def _exit_code(run: Callable[[], int], writing: Writing | None = None) -> int:
+    """The exit code of a run; `NotTold`'s if it succeeded but its output was lost."""
+    with standard_streams(writing) as out:
         code = run()
         out.flush()
         return _complained(_NOT_TOLD) if out.has_failed and code == 0 else code
@@ -112,16 +113,16 @@ def _complained(error: SerigraphError) -> int:
 
 
 def _run() -> int:
-    """Run a command, and say what went wrong; returns the exit code."""
+    """Run a command and report any error; returns the exit code."""
     try:
         app()
     except SystemExit as end:
-        if end.code == _INTERRUPTED:  # Typer ends so without a word
+        if end.code == _INTERRUPTED:  # Typer says nothing
             return _interrupted()
         return end.code if isinstance(end.code, int) else int(bool(end.code))
-    except KeyboardInterrupt:  # before or after Typer looks out for it
+    except KeyboardInterrupt:  # before or after Typer handles it
         return _interrupted()
-    except BaseException as error:  # a library's panic is no Exception
+    except BaseException as error:  # a Rust panic is not an Exception
         if os.environ.get(SHOW_ALL) and not isinstance(error, SerigraphError):
             raise
         return _complained(as_known(error, is_memory_limited()))
@@ -129,6 +130,6 @@ def _run() -> int:
 
 
 def _interrupted() -> int:
-    """Say so: the release may be out, since that hangs on a single commit."""
-    print("Interrupted: 'serigraph status' says which releases are out.", file=sys.stderr)
+    """Report the interrupt: the release may be out, if its commit came first."""
+    print("Interrupted: 'serigraph status' shows which releases are out.", file=sys.stderr)
     return _INTERRUPTED

@@ -31,11 +31,11 @@ class Misfit(StrEnum):
 def command(
     paths: Annotated[
         list[Path],
-        typer.Argument(help="Folder of a series; with --releases, the releases in their order."),
+        typer.Argument(help="Folder of a series; with --releases, the releases in order."),
     ],
     releases: Annotated[
         bool,
-        typer.Option("--releases", help="The paths are releases that any tool made."),
+        typer.Option("--releases", help="The paths are releases made by any tool."),
     ] = False,
     policy: Annotated[Path | None, typer.Option(help="With --releases: the policy file.")] = None,
     raw: Annotated[
@@ -47,7 +47,7 @@ def command(
     ] = None,
     tolerate: Annotated[
         list[Misfit] | None,
-        typer.Option(help="With --releases: accept this misfit, and note it; repeatable."),
+        typer.Option(help="With --releases: accept this misfit and note it; repeatable."),
     ] = None,
     known_members: Annotated[
         int, typer.Option(min=0, help="Members of each group whom the adversary knows.")
@@ -55,22 +55,22 @@ def command(
     worst: Annotated[int, typer.Option(min=0, help="How many worst cases to show.")] = 10,
     pseudonyms: Annotated[
         Path | None,
-        typer.Option(help="Write who the pseudonyms are; keep the file as safe as the data."),
+        typer.Option(help="Write the pseudonyms' ids to this file; protect it like the data."),
     ] = None,
     engine: EngineOption = EngineName.LOCAL,
     master: MasterOption = "",
     spark_setting: SettingOption = None,
     as_json: Json = False,
 ) -> None:
-    """Recompute every probability, of a series or of releases that other tools made.
+    """Recompute every probability of a series, or of releases made by other tools.
 
-    Ends with 4 if a threshold is exceeded, with 6 if files and ledger disagree.
+    Exit code 4: a threshold is exceeded. Exit code 6: files and ledger disagree.
     """
     where = chosen(engine, master, spark_setting)
     if releases:
         if engine == EngineName.SPARK:
             raise InputRefused(
-                "releases of other tools are audited on one machine", remedy="leave --engine out"
+                "releases of other tools are audited on one machine", remedy="omit --engine"
             )
         found = _of_releases(paths, policy, raw, registry, tolerate, known_members, worst)
     else:
@@ -98,7 +98,7 @@ def _of_series(
     if len(paths) != 1:
         raise InputRefused(
             f"one series is audited at a time, not {len(paths)}",
-            remedy="give the folder of a series; for releases of other tools add --releases",
+            remedy="give one series, or add --releases for releases of other tools",
         )
     with stages(SERIES_STAGES) as progress:
         return audit_series(
@@ -124,8 +124,8 @@ def _of_releases(
 
     if policy is None:
         raise InputRefused(
-            "releases are audited against a policy",
-            remedy="say with --policy what the columns are and what is protected",
+            "releases can only be audited against a policy",
+            remedy="give a policy file with --policy",
         )
     with stages(RELEASES_STAGES) as progress:
         return audit_releases(
@@ -199,7 +199,7 @@ def _write_pseudonyms(path: Path, pseudonyms: dict[str, str | int]) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise InputRefused(
-            "there is a file at this path already", where=str(path), remedy="give another path"
+            "a file already exists at this path", where=str(path), remedy="give another path"
         ) from None
     except OSError as error:
         raise StorageError(

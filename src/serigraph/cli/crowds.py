@@ -1,4 +1,4 @@
-"""What ``serigraph audit`` says of crowds."""
+"""The part of ``serigraph audit`` about crowds."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def tell_crowds(crowds: Sequence[CrowdsAfter], known_members: int) -> None:
-    """Say how holders are found out if values persist, release by release."""
+    """Show, release by release, how many holders are identified if values persist."""
     if not crowds:
         return
-    say("If values persist, holders hide only in a crowd: people whom all releases treated alike.")
+    say("If values persist, holders hide only in crowds: people whom all releases treat alike.")
     if crowds[-1].over_all.held is None:
         _tell_sizes(crowds)
     else:
@@ -23,7 +23,7 @@ def tell_crowds(crowds: Sequence[CrowdsAfter], known_members: int) -> None:
 
 
 def _tell_sizes(crowds: Sequence[CrowdsAfter]) -> None:
-    say("People in crowds that have more holders than the threshold allows, as far as counts tell:")
+    say("People in crowds with too many holders for the threshold, as far as counts show:")
     say(f"  {'release':<24} {'crowds':>10} {'pairs':>12} {'alone':>10} {'above':>24}")
     for each in crowds:
         all_of = each.over_all
@@ -32,11 +32,11 @@ def _tell_sizes(crowds: Sequence[CrowdsAfter]) -> None:
             f"  {each.label[:24]:<24} {all_of.crowds:>10,} {all_of.people:>12,} "
             f"{all_of.alone:>10,} {above:>24}"
         )
-    say("  Give the tables of the releases (--raw) to see how many of the holders are found out.")
+    say("  Give the tables of the releases (--raw) to see how many holders are identified.")
 
 
 def _tell_holders(crowds: Sequence[CrowdsAfter], known_members: int) -> None:
-    say("Holders so far in crowds with a share of holders above the threshold, or with no others:")
+    say("Holders so far in crowds above the threshold (above), or of holders only (certain):")
     known = f"{known_members} known" if known_members else ""
     say(
         f"  {'release':<24} {'crowds':>10} {'holders':>9} {'largest':>9} "

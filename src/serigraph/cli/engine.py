@@ -1,4 +1,4 @@
-"""Where a command does its work: options that several commands share."""
+"""The engine options that several commands share."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class EngineName(StrEnum):
-    """The engines there are."""
+    """The available engines."""
 
     LOCAL = "local"
     SPARK = "spark"
 
 
 EngineOption = Annotated[
-    EngineName, typer.Option("--engine", help="Where to work: on this machine, or on Spark.")
+    EngineName, typer.Option("--engine", help="Where to run: on this machine or on Spark.")
 ]
 MasterOption = Annotated[
     str,
@@ -42,7 +42,7 @@ SettingOption = Annotated[
 
 
 def chosen(engine: EngineName, master: str, settings: Sequence[str] | None) -> Engine:
-    """The engine that the options say, or ``InputRefused`` where they do not fit each other."""
+    """The engine that the options ask for; ``InputRefused`` if they contradict each other."""
     if engine == EngineName.LOCAL and (master or settings):
         raise InputRefused(
             "--master and --spark-setting are for the Spark engine", remedy="add --engine spark"
@@ -50,8 +50,8 @@ def chosen(engine: EngineName, master: str, settings: Sequence[str] | None) -> E
     pairs = [setting.partition("=") for setting in settings or ()]
     if not all(key and equals for key, equals, _ in pairs):
         raise InputRefused(
-            "a setting of Spark is not like KEY=VALUE",
-            remedy="write for example --spark-setting spark.executor.memory=4g",
+            "a Spark setting is not of the form KEY=VALUE",
+            remedy="write it like --spark-setting spark.executor.memory=4g",
         )
     from serigraph.engines import Local, Spark
 

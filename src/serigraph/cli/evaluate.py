@@ -18,25 +18,24 @@ if TYPE_CHECKING:
 def command(
     series: Annotated[Path, typer.Argument(help="Folder of the series.")],
     tables: Annotated[
-        list[Path] | None, typer.Argument(help="The original tables of the releases.")
+        list[Path] | None, typer.Argument(help="The tables that the releases were made from.")
     ] = None,
     registry: Annotated[
-        Path | None, typer.Option(help="The population list that was used, if there was one.")
+        Path | None, typer.Option(help="The population list that was used, if any.")
     ] = None,
     queries: Annotated[int, typer.Option(min=1, help="Queries per release and workload.")] = 5000,
-    columns: Annotated[
-        int, typer.Option(min=1, help="Quasi-identifiers that a query asks about.")
-    ] = 2,
+    columns: Annotated[int, typer.Option(min=1, help="Quasi-identifiers per query.")] = 2,
     selectivity: Annotated[
-        float, typer.Option(min=0.0001, max=1, help="Expected part of the records in a query.")
+        float,
+        typer.Option(min=0.0001, max=1, help="Expected share of the records that a query matches."),
     ] = 0.05,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same queries.")] = 1,
     as_json: Json = False,
 ) -> None:
-    """Measure what published releases are worth: errors of queries, widths and sizes.
+    """Measure the utility of published releases: query errors, widths and group sizes.
 
-    The series does not keep the tables, so they have to be given again; each is recognised by its
-    content. Without its table a release is shown as it was when it was published.
+    A series does not keep its tables, so give them again; each is recognised by its content. A
+    release without its table shows the figures recorded when it was published.
     """
     from serigraph.utility import QueryPlan, evaluate
 
@@ -60,7 +59,7 @@ def _count(done: int, total: int) -> str:
 
 
 def _as_plain(found: Evaluation) -> dict[str, Any]:
-    """For JSON: figures only, without the error of each single query; null where there is none."""
+    """For JSON: figures only, without the errors of single queries; null where there is none."""
     releases = []
     for each in found.releases:
         row = {field.name: getattr(each, field.name) for field in fields(each)}
@@ -87,8 +86,8 @@ def _figures(errors: QueryErrors) -> dict[str, float | int | None]:
 def _tell(found: Evaluation) -> None:
     for each in found.releases:
         say(f"Release {each.release}, {each.label}: {each.people:,} people, {each.form}")
-        say(f"  error of queries about any value:        {_errors(each.errors)}")
-        say(f"  error of queries about protected values: {_errors(each.errors_protected)}")
+        say(f"  query error, any value:        {_errors(each.errors)}")
+        say(f"  query error, protected values: {_errors(each.errors_protected)}")
         say(
             f"  {each.groups:,} groups of {each.mean_size:.1f} people on average, largest "
             f"{each.largest_size:,}; {each.groups_with_protected_value:,} with a protected value, "
@@ -108,14 +107,14 @@ def _tell(found: Evaluation) -> None:
             f"a protected value, {figures['mean_size_with_protected_value']:.1f} people on average"
         )
     if found.without_table:
-        say("Give the tables of these releases to see the errors of queries.")
+        say("Give the tables of these releases to measure query errors.")
 
 
 def _errors(errors: QueryErrors) -> str:
     if not errors.queries:
-        return "no query counts a record"
+        return "no query matched a record"
     return (
         f"mean {errors.mean:.4f}, median {errors.median:.4f}, 95th percentile "
         f"{errors.percentile_95:.4f} ({errors.queries:,} queries; {errors.redrawn_share:.1%} of "
-        "those drawn counted nothing)"
+        "those drawn matched nothing)"
     )

@@ -13,13 +13,13 @@ from serigraph.cli.output import Json, print_json, say
 
 def command(
     series: Annotated[Path, typer.Argument(help="Folder of the series.")],
-    folder: Annotated[Path, typer.Argument(help="Where to write; new or empty.")],
+    folder: Annotated[Path, typer.Argument(help="Folder to write to; must be new or empty.")],
     engine: EngineOption = EngineName.LOCAL,
     master: MasterOption = "",
     spark_setting: SettingOption = None,
     as_json: Json = False,
 ) -> None:
-    """Write the ledger as Parquet, for others to check; it holds ids, so keep it safe."""
+    """Write the ledger as Parquet files, for others to check. They hold ids: keep them safe."""
     from serigraph.engines import export
 
     export(series, folder, engine=chosen(engine, master, spark_setting))

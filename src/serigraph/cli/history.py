@@ -33,7 +33,7 @@ def command(
         )
         return
     if not found.was_ever_shown:
-        say("This value is protected, and no release has shown anybody with it.")
+        say("This value is protected, and no release has shown it yet.")
     elif not found.exposures:
         say("Never in a group with this value.")
     for each in found.exposures:

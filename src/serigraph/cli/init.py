@@ -15,19 +15,21 @@ from serigraph.cli.value_list import value_lines
 def command(
     series: Annotated[Path, typer.Argument(help="Folder of the new series.")],
     table: Annotated[Path, typer.Option("--from", help="The table of the first release.")],
-    person: Annotated[str, typer.Option(help="The column that names a person.")] = "",
-    sensitive: Annotated[str, typer.Option(help="The sensitive column.")] = "",
+    person: Annotated[
+        str, typer.Option(help="The column with the person's id [default: guessed]")
+    ] = "",
+    sensitive: Annotated[str, typer.Option(help="The sensitive column [default: guessed]")] = "",
     query: Annotated[str, typer.Option(help="SQL, if the table is a DuckDB database.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Begin a series: propose a policy from the table."""
+    """Start a series: propose a policy from the first table."""
     from serigraph.publishing import begin
 
     begun = begin(series, table, person=person, sensitive=sensitive, query=query)
     if as_json:
         print_json(begun)
         return
-    say(f"A new series in {begun.path}, with a proposed policy:")
+    say(f"New series in {begun.path}, with a proposed policy:")
     say(f"  {begun.policy}")
     for name in begun.files:
         say(f"  {begun.path / name}")
@@ -39,13 +41,13 @@ def command(
         say(f"Left out, not published: {names} ({reason})")
     for note in begun.notes:
         say(f"Please check: {note}")
-    say("Read the policy and change what is wrong; once a release is out, the promise is fixed.")
+    say("Read the policy and correct it: the promise is fixed once a release is out.")
     given = f" --query {quote(query)}" if query else ""
     say(f"Then: serigraph publish {quote(str(table))} --series {quote(str(series))}{given}")
 
 
 def _by_reason(left_out: dict[str, str]) -> dict[str, str]:
-    """The columns of each reason, as one text."""
+    """The columns left out for each reason, joined by commas."""
     names: dict[str, list[str]] = {}
     for name, reason in left_out.items():
         names.setdefault(reason, []).append(name)

@@ -14,9 +14,9 @@ def command(
     path: Annotated[Path, typer.Argument(help="Where to write the private key.")],
     as_json: Json = False,
 ) -> None:
-    """Make a pair of keys to sign certificates with; the public one has .pub behind its name.
+    """Make a key pair for signing certificates; the public key's name ends in .pub.
 
-    SERIGRAPH_PASSPHRASE in the environment locks the private key, and is needed to sign with it.
+    If SERIGRAPH_PASSPHRASE is set, it encrypts the private key, and signing needs it too.
     """
     from serigraph.signing import make_key
 
@@ -24,8 +24,8 @@ def command(
     if as_json:
         print_json(made)
         return
-    say(f"Private key, for you alone: {made.private}")
-    say("  locked with your passphrase" if made.is_locked else "  without a passphrase")
-    say(f"Public key, for everybody: {made.public}")
+    say(f"Private key, keep it secret: {made.private}")
+    say("  encrypted with your passphrase" if made.is_locked else "  without a passphrase")
+    say(f"Public key, to hand out: {made.public}")
     say(f"  fingerprint (SHA-256): {made.fingerprint}")
-    say("Give the fingerprint to those who verify, through a different channel from the releases.")
+    say("Give verifiers the fingerprint through a different channel from the releases.")

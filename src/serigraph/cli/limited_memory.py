@@ -1,7 +1,7 @@
-"""A command under a limit on memory (``ulimit -v``) runs in a process of its own.
+"""Under a memory limit (``ulimit -v``), run a command in a child process.
 
-Libraries that get no memory end the process at once, in the middle of anything, or lose a thread
-that others wait for. Somebody has to be left to say what happened.
+A library that runs out of memory may abort the process at any point, or lose a thread that others
+wait for. The parent is left to report what happened.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from serigraph.cli.streams import Telling
+from serigraph.cli.streams import Writing
 from serigraph.cli.unforeseen import SHOW_ALL
 from serigraph.errors import MemoryExhausted
 
 _PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-_FROM_KERNEL = 0x80  # si_code of what the terminal sends, to the child as well
+_FROM_KERNEL = 0x80  # si_code of a signal from the terminal, which the child gets too
 _PR_SET_PDEATHSIG = 1
-_SHOWN = 1  # how Python ends after a traceback
-_LOOK = 2.0  # seconds until the child is looked at again
-_PATIENCE = 30.0  # seconds in which it must have worked for longer than
-_NO_WORK = 0.05  # seconds; whoever waits for another publisher works twice as long
+_SHOWN = 1  # exit code of Python after a traceback
+_LOOK = 2.0  # seconds between checks of the child
+_PATIENCE = 30.0  # kill the child if, in this many seconds, it has used less than
+_NO_WORK = 0.05  # seconds of CPU time; waiting for another publisher uses twice that
 
 
 def is_memory_limited() -> bool:
-    """Whether there is a limit below which allocations fail."""
+    """Whether a resource limit can make allocations fail."""
     kinds = (resource.RLIMIT_AS, resource.RLIMIT_DATA)
     return any(resource.getrlimit(kind)[0] != resource.RLIM_INFINITY for kind in kinds)
 
 
 def supervised(
-    run: Callable[[Telling | None], int], complain: Callable[[MemoryExhausted], int]
+    run: Callable[[Writing | None], int], complain: Callable[[MemoryExhausted], int]
 ) -> int:
-    """Run in a process of its own and return its exit code; where it ends without one, say that
-    there was not enough memory. Where there can be no other process, run in this one."""
+    """Run in a child process and return its exit code; if it ends without one, report that memory
+    ran out. Where no child process is possible, run in this one."""
     if not hasattr(signal, "sigtimedwait"):  # macOS
         return run(None)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD})
     try:
-        telling = Telling()
-        reading, writing = os.pipe()
+        writing = Writing()
+        read_end, write_end = os.pipe()
         parent, child = os.getpid(), os.fork()
     except OSError:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -57,44 +57,44 @@ def supervised(
         if not os.environ.get(SHOW_ALL):
             _say_nothing_but_in_python()
         _end_when_a_thread_is_lost()
-        return _reported(lambda: run(telling), writing)
-    os.close(writing)
-    status = _outlived(child, telling)
+        return _reported(lambda: run(writing), write_end)
+    os.close(write_end)
+    status = _outlived(child, writing)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    said = os.read(reading, 1)
-    os.close(reading)
-    if said:
-        return said[0]
+    code = os.read(read_end, 1)
+    os.close(read_end)
+    if code:
+        return code[0]
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) in _PASSED_ON:
         return 128 + os.WTERMSIG(status)
     return complain(
         MemoryExhausted(
-            "there is not enough memory",
+            "not enough memory",
             where="the limit of this process (ulimit -v)",
-            remedy="raise the limit, or use --engine spark; 'serigraph status' says which releases "
-            "are out",
+            remedy="raise the limit, or use --engine spark; 'serigraph status' shows which "
+            "releases are out",
         )
     )
 
 
-def _reported(run: Callable[[], int], writing: int) -> int:
-    """The exit code, which is written to a pipe too; also that of Python where an error is shown.
-    Of missing memory and of an interrupt the other process knows what to say."""
+def _reported(run: Callable[[], int], write_end: int) -> int:
+    """The exit code, also written to a pipe; that of Python if a traceback is shown. Running out of
+    memory and interrupts are left for the parent to report."""
     try:
         code = run()
     except (MemoryError, KeyboardInterrupt):
         raise
     except BaseException:
-        os.write(writing, bytes([_SHOWN]))
+        os.write(write_end, bytes([_SHOWN]))
         raise
-    os.write(writing, bytes([code]))
+    os.write(write_end, bytes([code]))
     return code
 
 
-def _outlived(child: int, telling: Telling) -> int:
-    """How the child ended; signals to this process are for the child. A child of which every thread
-    waits for another is ended: a thread of Polars that gets no memory leaves the others waiting.
-    One that waits for whoever reads what it says is not."""
+def _outlived(child: int, writing: Writing) -> int:
+    """Wait for the child and return its status, passing signals on to it. A deadlocked child is
+    killed: a Polars thread that runs out of memory leaves the others waiting. A child that waits
+    for its output to be read is not."""
     worked, since = 0.0, time.monotonic()
     while True:
         info = signal.sigtimedwait({*_PASSED_ON, signal.SIGCHLD}, _LOOK)
@@ -105,7 +105,7 @@ def _outlived(child: int, telling: Telling) -> int:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return status
-        now = None if telling.is_under_way else _worked(child)
+        now = None if writing.is_under_way else _worked(child)
         if now is None or now > worked + _NO_WORK:
             worked, since = now or 0.0, time.monotonic()
         elif time.monotonic() > since + _PATIENCE:
@@ -113,8 +113,8 @@ def _outlived(child: int, telling: Telling) -> int:
 
 
 def _worked(process: int) -> float | None:
-    """How many seconds of a processor a process has had; None where nobody knows, where it works,
-    is stopped or waits for a disk at this moment, or has processes of its own that may work."""
+    """Seconds of CPU time that a process has used; None if unknown, if it is running, stopped or
+    waiting for a disk right now, or if it has children that may be running."""
     here = Path(f"/proc/{process}")
     try:
         state, *numbers = (here / "stat").read_text().rpartition(")")[2].split()
@@ -126,7 +126,7 @@ def _worked(process: int) -> float | None:
 
 
 def _end_with(parent: int) -> None:
-    """Let the kernel end this process with its parent, where it can."""
+    """Ask the kernel to kill this process when its parent ends, where it can."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -134,7 +134,7 @@ def _end_with(parent: int) -> None:
 
 
 def _say_nothing_but_in_python() -> None:
-    """Keep what libraries say of memory, thousands of lines at times, off the terminal."""
+    """Keep libraries' messages about memory, at times thousands of lines, off the terminal."""
     if sys.stderr is not None:
         sys.stderr = os.fdopen(os.dup(sys.stderr.fileno()), "w", buffering=1)
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -143,7 +143,7 @@ def _say_nothing_but_in_python() -> None:
 
 
 def _end_when_a_thread_is_lost() -> None:
-    """End this process where a thread ends for want of memory: others might wait for it forever."""
+    """End this process if a thread dies for lack of memory: others might wait for it forever."""
 
     class Ending(logging.Handler):
         def emit(self, _record: logging.LogRecord) -> None:

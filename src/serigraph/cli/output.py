@@ -21,7 +21,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def say(text: str = "") -> None:
-    """Print a line of a result."""
+    """Print one line of a result."""
     typer.echo(text)
 
 
@@ -31,13 +31,13 @@ def print_json(result: object) -> None:
 
 
 def _echo_json(result: object) -> None:
-    # What a stream cannot write is escaped by JSON's rules, not by the stream's.
+    # Escape what the stream cannot encode by JSON's rules, not by the stream's.
     is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
     typer.echo(json.dumps(result, indent=2, ensure_ascii=not is_unicode))
 
 
 def plain(value: Any) -> Any:
-    """A result in the types of JSON; exact numbers become text."""
+    """A result as JSON types; exact numbers become text."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
             field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)
@@ -54,7 +54,7 @@ def plain(value: Any) -> Any:
 
 
 def complain(error: SerigraphError, as_json: bool) -> None:
-    """Say what went wrong, on standard error; as JSON too where the user asked for it."""
+    """Print the error to standard error, and as JSON to standard output if asked."""
     name = type(error).__name__
     if as_json:
         _echo_json(
@@ -75,8 +75,8 @@ def percent(part: float) -> str:
 
 @contextmanager
 def stages(names: Sequence[str]) -> Iterator[Progress]:
-    """A progress bar over named stages on a terminal; nothing anywhere else, nor where memory is
-    limited: a bar would go on moving while nothing else does."""
+    """A progress bar over named stages, on a terminal only. Not under a memory limit: the bar would
+    keep moving while nothing else does."""
     if not sys.stderr.isatty() or is_memory_limited():
         yield no_progress
         return
@@ -91,13 +91,13 @@ def stages(names: Sequence[str]) -> Iterator[Progress]:
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
-        redirect_stdout=sys.stdout.isatty(),  # a pipe gets what is said while the bar is there
+        redirect_stdout=sys.stdout.isatty(),  # a pipe gets the output while the bar is shown
     ) as bar:
         task = bar.add_task(names[0], total=len(names))
 
         def show(stage: str, done: int = 0, total: int = 1, /) -> None:
             before = names.index(stage) if stage in names else 0
-            told = f"{stage} {done / total:.0%}" if done else stage
-            bar.update(task, description=told, completed=before + done / total, refresh=True)
+            shown = f"{stage} {done / total:.0%}" if done else stage
+            bar.update(task, description=shown, completed=before + done / total, refresh=True)
 
         yield show

@@ -29,32 +29,36 @@ def command(
         typer.Option(
             min=1,
             max=1000,
-            help="How many releases the series is to have, those that are out included.",
+            help="Planned length of the series, including releases already out.",
         ),
     ] = 20,
     return_rate: Annotated[
         float | None,
-        typer.Option(min=0.0, max=1.0, help="Share of people who come back [default: estimated]"),
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="Share of people who return in the next release [default: estimated]",
+        ),
     ] = None,
     diversities: Annotated[
         list[str] | None,
-        typer.Option("--l", help="Compare this l, or threshold such as 1/11; repeatable."),
+        typer.Option("--l", help="Compare this l, or a threshold such as 1/11; repeatable."),
     ] = None,
     lengths: Annotated[
         list[int] | None,
         typer.Option(
-            "--k", min=1, max=1000, help="Compare a constant ratio for k' releases; repeatable."
+            "--k", min=1, max=1000, help="Compare a constant ratio over k' releases; repeatable."
         ),
     ] = None,
     factors: Annotated[
         list[str] | None,
-        typer.Option("--alpha", help="Compare a geometric strategy of this factor; repeatable."),
+        typer.Option("--alpha", help="Compare a geometric strategy with this factor; repeatable."),
     ] = None,
     query: Annotated[str, typer.Option(help="SQL, if the table is a DuckDB database.")] = "",
     out: Annotated[Path | None, typer.Option(help="Write the plots to this HTML file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what each strategy would cost, before anything is published."""
+    """Compare strategies before publishing: group sizes, suppression, precision lost."""
     from serigraph.planning import STAGES, plan
 
     with stages(STAGES) as progress:
@@ -96,7 +100,7 @@ def _tell(made: SeriesPlan) -> None:
     source = {
         "given": "as given",
         "estimated": f"estimated from {rate.releases} releases",
-        "assumed": "assumed, because no release is out; give --return-rate",
+        "assumed": "assumed, as no release is out yet; set it with --return-rate",
     }[rate.source]
     say(
         f"{made.people:,} people, {made.present:,} of them in the table; "
@@ -106,7 +110,7 @@ def _tell(made: SeriesPlan) -> None:
     say(f"Return rate {rate.rate:.0%}, {source}")
     for line in value_lines(made.value_list):
         say(line)
-    say(f"Rehearsed with {made.rehearsed_people:,} people: no group can be larger than that")
+    say(f"Rehearsed with {made.rehearsed_people:,} people, the largest possible group size")
     for number, outlook in enumerate(made.outlooks, 1):
         say()
         say(f"{number}. {outlook.name}")
@@ -114,7 +118,7 @@ def _tell(made: SeriesPlan) -> None:
     say()
     say(f"Recommended: {made.recommendation.name}")
     say(f"  {made.recommendation.reason}")
-    say("To adopt it, replace [strategy] in policy.toml by:")
+    say("To adopt it, replace [strategy] in policy.toml with:")
     say()
     say(made.recommendation.section)
 
@@ -122,7 +126,7 @@ def _tell(made: SeriesPlan) -> None:
 def _tell_outlook(outlook: Outlook, made: SeriesPlan) -> None:
     shown = [link for link in _LINKS if link <= len(outlook.ratios)]
     ratios = ", ".join(f"{link}: {_number(outlook.ratios[link - 1])}" for link in shown)
-    say(f"   ratio for the j-th link    {ratios}")
+    say(f"   ratio at the j-th exposure {ratios}")
     say(f"   largest share of a value   {outlook.largest_share:.4%}")
     if outlook.unfit:
         say(f"   values that do not fit     {len(outlook.unfit)} of {len(made.values)}:")
@@ -142,7 +146,7 @@ def _tell_outlook(outlook: Outlook, made: SeriesPlan) -> None:
         say(f"   precision lost             {outlook.lost_precision:.1%}")
     say(f"   suppressed                 {outlook.suppressed_share:.2%} of the values held")
     if len(outlook.expected) < made.releases_ahead:
-        say(f"   ENDS after {len(outlook.expected)} releases: nothing more can be published")
+        say(f"   ENDS after {len(outlook.expected)} releases: no more can be published")
     if outlook.left:
         left = ", ".join(
             f"{each.links if each.links is not None else 'all planned'}: {each.pairs:,} pairs"

@@ -17,7 +17,7 @@ from serigraph.records import WorstPair
 if TYPE_CHECKING:
     from serigraph.publishing import Published, Unpublished
 
-_NAMED = 8  # values whose holders are left out
+_NAMED = 8  # suppressed values to list
 
 
 def command(
@@ -36,13 +36,13 @@ def command(
         typer.Option("--new-people", help="Confirm that most people are new to the series."),
     ] = False,
     wait: Annotated[
-        float, typer.Option(help="Seconds to wait for another publisher to finish.")
+        float, typer.Option(help="Seconds to wait if another process is publishing.")
     ] = 0.0,
     after: Annotated[
         str | None,
         typer.Option(
             metavar="CHAIN",
-            help="Refuse unless the latest release has this chain digest; '' for none.",
+            help="Refuse unless the latest release has this chain digest; '': no release yet.",
         ),
     ] = None,
     sign: Annotated[
@@ -79,11 +79,11 @@ def command(
             _tell_machines(release)
         else:
             _tell(release)
-    except Exception as error:  # whatever it is, the release is out
+    except Exception as error:  # whatever went wrong, the release is out
         raise NotTold(
             f"the release is out, but its figures cannot be shown ({type(error).__name__})",
             where=str(release.folder),
-            remedy="the report of the release has them",
+            remedy="see the release's report",
         ) from error
 
 
@@ -106,7 +106,7 @@ def _tell_machines(release: Published) -> None:
 
 
 def _show_values_first(release: Unpublished) -> None:
-    """Show who holds what while nothing is committed yet; then write the documents."""
+    """Show the values and their holders before anything is committed; then write the documents."""
     from serigraph.reporting import write_documents
 
     for line in value_lines(release.value_list):
@@ -156,11 +156,11 @@ def _tell_how_close(release: Published) -> None:
     figures = release.figures
     worst, so_far = figures["worst_in_release"], figures["worst_in_series"]
     if worst is None:
-        say("  guarantee held: nobody in this release is in a group with a protected value")
+        say("  guarantee held: no group in this release has a protected value")
     else:
         say(
-            f"  guarantee held: probability at worst {WorstPair.from_json(worst)} "
+            f"  guarantee held: worst probability {WorstPair.from_json(worst)} "
             f"({figures['pairs_checked']:,} pairs checked)"
         )
     if release.record.number > 1 and so_far is not None:
-        say(f"  over the whole series at worst {WorstPair.from_json(so_far)}")
+        say(f"  over the whole series: worst probability {WorstPair.from_json(so_far)}")

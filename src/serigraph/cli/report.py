@@ -13,7 +13,7 @@ from serigraph.cli.output import Json, print_json, say, stages
 def command(
     series: Annotated[Path, typer.Argument(help="Folder of the series.")],
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the files [default: 'report' in the series]")
+        Path | None, typer.Option(help="Folder to write to [default: 'report' in the series]")
     ] = None,
     raw: Annotated[
         list[Path] | None,
@@ -24,7 +24,7 @@ def command(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Audit a series and write its report and its certificate."""
+    """Audit a series and write its report and certificate."""
     from serigraph.auditing import SERIES_STAGES
     from serigraph.reporting import report_series
 
@@ -42,8 +42,8 @@ def command(
         )
         return
     worst = made.audit.over_all.worst
-    told = f"probability at worst {worst}" if worst else "nobody was ever exposed"
+    outcome = f"worst probability {worst}" if worst else "nobody was ever exposed"
     number = len(made.audit.releases)
-    say(f"The promise holds over {number} releases for values that do not persist: {told}")
+    say(f"The promise holds over {number} releases for values that do not persist: {outcome}")
     say(f"  {made.report}")
     say(f"  {made.certificate}")

@@ -37,7 +37,7 @@ def command(
     ] = 0,
     as_json: Json = False,
 ) -> None:
-    """Run the paper's study and what goes beyond it: a CSV a figure, and one HTML page."""
+    """Run the paper's study and its extensions: one CSV file per figure, and an HTML page."""
     from serigraph.experiments import Extent, all_settings, reproduce
 
     source = study_source(reports, reactions, person, value, columns, people, seed)
@@ -67,8 +67,8 @@ def command(
         return
     seen = sum(claim.is_seen for claim in claims)
     say(f"{total} series from {study.source}, {study.people:,} people")
-    say(f"  {seen} of {len(claims)} statements of the paper were seen")
-    say(f"  {out / 'study.html'}, and {len(study.tables)} CSV files beside it")
+    say(f"  {seen} of {len(claims)} statements of the paper were confirmed")
+    say(f"  {out / 'study.html'}, and {len(study.tables)} CSV files in the same folder")
 
 
 def _count(done: int, total: int) -> str:

@@ -30,18 +30,18 @@ def command(
     people: People = 0,
     rounds: Annotated[int, typer.Option(min=1, help="How many tables to make.")] = 20,
     return_rate: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of people who are in the next table, too.")
+        float, typer.Option(min=0, max=1, help="Share of people who return in the next table.")
     ] = 0.2,
     change_rate: Annotated[
         float, typer.Option(min=0, max=1, help="Share of people whose value changes.")
     ] = 0.2,
     seed: Seed = 1,
     file_format: Annotated[
-        Literal["csv", "parquet"], typer.Option("--format", help="Of the tables.")
+        Literal["csv", "parquet"], typer.Option("--format", help="File format of the tables.")
     ] = "csv",
     as_json: Json = False,
 ) -> None:
-    """Make the paper's series of tables from people and their values, real or built in."""
+    """Simulate the paper's series of tables, from real or generated people."""
     from serigraph.experiments import Simulation, write_simulation
 
     source = study_source(reports, reactions, person, value, columns, people, seed)
@@ -64,4 +64,4 @@ def command(
         f"{source.reactions.height:,} reactions, {values:,} values"
     )
     say(f"  {written[0]}, {written[1].name} ... {written[rounds].name}")
-    say(f"  {written[-1]}: a policy that fits; {written[-2].name}: the values that it protects")
+    say(f"  {written[-1]}: a matching policy; {written[-2].name}: the values that it protects")

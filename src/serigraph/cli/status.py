@@ -23,7 +23,7 @@ def command(
     series: Annotated[Path, typer.Argument(help="Folder of the series.")],
     as_json: Json = False,
 ) -> None:
-    """Show the releases so far, the budget used, and what is close to the limit."""
+    """Show the releases so far, the budget spent, and the values close to their limit."""
     from serigraph.publishing import status
 
     found = status(series)
@@ -71,12 +71,12 @@ def _tell(found: Status) -> None:
         say(
             f"  {each.number:>3}  {each.label:<20} {each.published_at[:10]}  "
             f"{figures['present']:>10,} people  {figures['groups']:>9,} groups  "
-            f"p at worst {_shown(closest.in_release)}, so far {_shown(closest.in_series)}"
+            f"worst p {_shown(closest.in_release)}, so far {_shown(closest.in_series)}"
             f"{_singled_out(figures)}"
         )
     _tell_singled_out(found)
     if found.closest and found.closest[-1].in_series is not None:
-        say(f"Over the whole series at worst {found.closest[-1].in_series}")
+        say(f"Over the whole series: worst probability {found.closest[-1].in_series}")
     say(f"Members required per holder at the 1st, 2nd, ... exposure: {_ratios(found.ratios)}")
     if not found.pairs:
         return
@@ -84,13 +84,13 @@ def _tell(found: Status) -> None:
         f"{found.people_exposed:,} of {found.people:,} people were ever in a group with a "
         f"protected value ({found.pairs:,} pairs)."
     )
-    say("Pairs by the part of their budget that is spent:")
+    say("Pairs by share of their budget spent:")
     for tenth, pairs in enumerate(found.spent):
         bar = "#" * round(40 * pairs / max(found.spent))
         say(f"  up to {10 * (tenth + 1):>3} %  {pairs:>12,}  {bar}".rstrip())
     near = [value for value in found.values if value.near_limit]
     if near:
-        say("Values with pairs that have spent more than nine tenths:")
+        say("Values with pairs that have spent more than 90 %:")
         for value in near[:_SHOWN]:
             say(f"  {value.name}: {value.near_limit:,} of {value.pairs:,} pairs")
         if len(near) > _SHOWN:
@@ -111,7 +111,7 @@ def _singled_out(figures: Mapping[str, Any]) -> str:
 
 
 def _tell_singled_out(found: Status) -> None:
-    """In words, of the latest release for which there are any."""
+    """In words, for the latest release that has any."""
     from serigraph.publishing.published import SingledOut
 
     for each in reversed(found.releases):

@@ -1,5 +1,5 @@
-"""Standard output and standard error that never fail: a full disk or a reader that is gone must not
-look like a command that failed."""
+"""Standard streams that never fail: a full disk or a closed pipe must not make a command look as if
+it had failed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import TextIO
 from serigraph.cli.unforeseen import SHOW_ALL
 
 
-class Telling:
-    """Whether something is being written, which may take as long as the reader likes: in memory
-    that a process has in common with those forked from it. Use it as ``with telling:``."""
+class Writing:
+    """Whether output is being written, which may take as long as its reader likes; in memory shared
+    with forked processes. Use it as ``with writing:``."""
 
     def __init__(self) -> None:
         self._shared = mmap.mmap(-1, 1)
@@ -33,14 +33,14 @@ class Telling:
 
 
 class Outlet(io.TextIOBase):
-    """A stream that remembers that something could not be written, and goes on."""
+    """A stream that goes on after a failed write, and remembers it."""
 
-    def __init__(self, stream: TextIO | None, telling: Telling | None = None) -> None:
+    def __init__(self, stream: TextIO | None, writing: Writing | None = None) -> None:
         self._stream = stream  # None if it was closed before the program began
-        self._telling: AbstractContextManager[None] = telling or nullcontext()
+        self._writing: AbstractContextManager[None] = writing or nullcontext()
         self.has_failed = False
         if isinstance(stream, io.TextIOWrapper):
-            # A path need not be text that the terminal can show, nor text at all.
+            # A path may be text that the terminal cannot show, or no text at all.
             stream.reconfigure(errors="backslashreplace")
 
     @property
@@ -51,16 +51,16 @@ class Outlet(io.TextIOBase):
         try:
             if self._stream is None:
                 raise OSError
-            with self._telling:
+            with self._writing:
                 self._stream.write(text)
-        except (OSError, ValueError):  # ValueError: it was closed since
+        except (OSError, ValueError):  # ValueError: closed in the meantime
             self._give_up()
         return len(text)
 
     def flush(self) -> None:
         try:
             if self._stream is not None:
-                with self._telling:
+                with self._writing:
                     self._stream.flush()
         except (OSError, ValueError):
             self._give_up()
@@ -77,7 +77,7 @@ class Outlet(io.TextIOBase):
         return self._stream.fileno()
 
     def _give_up(self) -> None:
-        """Throw away what is still to be written, or else the interpreter tries it at its end."""
+        """Discard what is still buffered, or the interpreter tries to write it at exit."""
         self.has_failed = True
         with suppress(OSError, ValueError, AttributeError):
             number = self.fileno()
@@ -87,10 +87,10 @@ class Outlet(io.TextIOBase):
 
 
 class WithoutTracebacks(Outlet):
-    """A stream that leaves out tracebacks: where there is no memory, libraries print exceptions
-    that they do not raise, and do not ask ``sys.excepthook`` whether they may."""
+    """A stream that drops tracebacks: when memory runs out, libraries print exceptions that they do
+    not raise, bypassing ``sys.excepthook``."""
 
-    _line = ""  # its end is still to come
+    _line = ""  # not yet complete
     _is_traceback = False
 
     def write(self, text: str) -> int:
@@ -112,15 +112,15 @@ class WithoutTracebacks(Outlet):
 
 
 @contextmanager
-def standard_streams(telling: Telling | None = None) -> Iterator[Outlet]:
-    """Let nothing that is said fail; gives standard output, which knows whether it was told. A
-    process that is supervised (its ``telling`` is given) shows no traceback, unless asked to."""
+def standard_streams(writing: Writing | None = None) -> Iterator[Outlet]:
+    """Make output never fail; yields standard output, which knows whether a write did. A supervised
+    process (with ``writing``) shows no traceback unless asked to."""
     _occupy()
     before = sys.stdout, sys.stderr
-    out = Outlet(sys.stdout, telling)
-    hides_tracebacks = telling is not None and not os.environ.get(SHOW_ALL)
+    out = Outlet(sys.stdout, writing)
+    hides_tracebacks = writing is not None and not os.environ.get(SHOW_ALL)
     error_stream = WithoutTracebacks if hides_tracebacks else Outlet
-    sys.stdout, sys.stderr = out, error_stream(sys.stderr, telling)
+    sys.stdout, sys.stderr = out, error_stream(sys.stderr, writing)
     try:
         yield out
     finally:
@@ -129,10 +129,10 @@ def standard_streams(telling: Telling | None = None) -> Iterator[Outlet]:
 
 
 def _occupy() -> None:
-    """Give closed standard streams a file: the next one that is opened would take the number, and
-    get what a library or a child process says."""
+    """Open /dev/null for closed standard streams: otherwise the next file opened would take the
+    number, and receive the output of a library or a child process."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number

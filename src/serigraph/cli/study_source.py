@@ -1,4 +1,4 @@
-"""Where `simulate` and `reproduce` take their people from: options, and what they mean."""
+"""Where `simulate` and `reproduce` get their people: the options, and what they mean."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
 Reports = Annotated[
     list[Path] | None,
-    typer.Option(help="People: reports.txt of Canada Vigilance, VAERSDATA, any table; repeatable."),
+    typer.Option(
+        help="People: Canada Vigilance's reports.txt, VAERSDATA, or any table; repeatable."
+    ),
 ]
 Reactions = Annotated[
     list[Path] | None,
-    typer.Option(help="Their values: reactions.txt, VAERSSYMPTOMS, any table; repeatable."),
+    typer.Option(help="Their values: reactions.txt, VAERSSYMPTOMS, or any table; repeatable."),
 ]
 Person = Annotated[str, typer.Option(help="The column with the person's id in both tables.")]
 Value = Annotated[str, typer.Option(help="The column with the values.")]
@@ -26,7 +28,7 @@ Columns = Annotated[
     list[str] | None, typer.Option("--column", help="A quasi-identifier; repeatable [default: all]")
 ]
 People = Annotated[
-    int, typer.Option(min=0, help="Number of people to take; 0 takes all (built-in: 40,478).")
+    int, typer.Option(min=0, help="Number of people to use; 0 uses all (built-in: 40,478).")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 
@@ -40,7 +42,7 @@ def study_source(
     people: int,
     seed: int,
 ) -> Source:
-    """The files that were named, or else the built-in generator."""
+    """The given files, or the built-in generator if none are given."""
     from serigraph.experiments import built_in_source, read_source
 
     if bool(reports) != bool(reactions):

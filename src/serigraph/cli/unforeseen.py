@@ -1,4 +1,4 @@
-"""What nobody foresaw, as an error of the tree: without its message, which may quote a cell."""
+"""Unexpected errors as Serigraph errors, without their messages, which may quote a cell."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ _NO_THREAD = "can't start new thread"
 
 
 def as_known(error: BaseException, is_memory_limited: bool) -> SerigraphError:
-    """The error of the tree that says what this error is. Where memory is limited, a library that
-    gets none may say anything: that a module lacks a name, that a file cannot be read."""
+    """The Serigraph error for any error. Under a memory limit, a library that runs out may fail in
+    any way: a module lacks a name, a file cannot be read."""
     if isinstance(error, SerigraphError):
         return error
     if is_memory_limited or isinstance(error, MemoryError) or _NO_THREAD in str(error):
         return MemoryExhausted(
-            "there is not enough memory",
+            "not enough memory",
             where=_place(error),
-            remedy="give it more memory, or use --engine spark; 'serigraph status' says which "
+            remedy="use more memory, or --engine spark; 'serigraph status' shows which "
             "releases are out",
         )
     if isinstance(error, OSError):
         return StorageError(
             f"cannot read or write: {(error.strerror or type(error).__name__).lower()}",
             where=str(error.filename or _place(error)),
-            remedy="see to the file or the disk and run the command again",
+            remedy="check the file and the disk, then run the command again",
         )
     return ImpossibleState(
         f"{type(error).__name__}: a bug in serigraph",
         where=_place(error),
-        remedy=f"please report it; {SHOW_ALL}=1 in the environment shows all of it, which may "
-        "include data",
+        remedy=f"please report it; set {SHOW_ALL}=1 to see the whole traceback, which may include "
+        "data",
     )
 
 
 def _place(error: BaseException) -> str:
-    """The last line of this package that the error came through."""
+    """The innermost line of this package in the traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if "serigraph" in frame.filename] or frames
     return f"{Path(ours[-1].filename).name}, line {ours[-1].lineno}" if ours else ""

@@ -1,4 +1,4 @@
-"""The policy's list beside the values of the table, as lines for a terminal."""
+"""Protected and unprotected values of a table with their holders, as lines for a terminal."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _NO_BREAK = "\u00a0"
 
 
 def value_lines(values: ValueList) -> list[str]:
-    """Who holds what: protected, in classes, not protected; the commonest values of each."""
-    lines = ["Values, and how many people of the table hold each:"]
+    """The commonest values that are protected, in a class, or not protected, with holder counts."""
+    lines = ["Values, with the number of people who hold each:"]
     for title, listed in _parts(values):
         lines += textwrap.wrap(
             f"{title}: {_enumerated(listed)}",
@@ -53,6 +53,6 @@ def _told(value: ListedValue) -> str:
 
 
 def _plain(text: str) -> str:
-    """One line without anything that a terminal would obey."""
+    """One line without control characters."""
     shown = "".join(letter if letter.isprintable() else "?" for letter in text)
     return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"

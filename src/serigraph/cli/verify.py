@@ -13,22 +13,22 @@ from serigraph.cli.output import Json, print_json, say
 def command(
     certificate: Annotated[Path, typer.Argument(help="The certificate.json of a release.")],
     series: Annotated[
-        Path | None, typer.Option(help="Folder of the series, if the certificate is not in it.")
+        Path | None,
+        typer.Option(help="Folder of the series [default: the one that contains the certificate]"),
     ] = None,
     files_only: Annotated[
         bool,
-        typer.Option("--files-only", help="Compare the files with this certificate, and no more."),
+        typer.Option("--files-only", help="Only compare the files with this certificate."),
     ] = False,
     key: Annotated[
-        Path | None, typer.Option(help="Public key that the certificate has to be signed with.")
+        Path | None, typer.Option(help="Public key that must have signed the certificate.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check a certificate: the digests of the files, the ledger, and the guarantee.
+    """Check a certificate against the files, the ledger and the guarantee.
 
-    --files-only cannot tell whether the certificate is the publisher's, unless it is signed: then
-    --key can. Get the key, or the certificate's own digest, through a different
-    channel from the release.
+    --files-only cannot tell whether the certificate is the publisher's; --key can, if it is signed.
+    Get the key, or the digest of the certificate, through a different channel from the release.
     """
     from serigraph.reporting import verify_certificate
 

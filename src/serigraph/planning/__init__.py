@@ -1,4 +1,4 @@
-"""Planning: what a strategy asks for and costs, before the first release and before the next."""
+"""Planning: what each strategy requires and costs, before the next release."""
 
 from serigraph.planning.outlook import LinksLeft, Outlook, ValueFit
 from serigraph.planning.recommendation import Recommendation

@@ -20,12 +20,12 @@ from serigraph.privacy.link_chances import LinkGaps
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import parse_threshold
 
-_DIGITS = 6  # of a chance, so that a section can be read and pasted
+_DIGITS = 6  # of a chance, to keep the section readable
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One section [strategy] under one threshold, and the strategy that it asks for now."""
+    """One [strategy] section under one threshold, and its strategy."""
 
     threshold: Fraction
     section: StrategyForm
@@ -39,12 +39,12 @@ class Candidate:
 
     @property
     def short_name(self) -> str:
-        """The name as a legend has it."""
+        """The name for a legend."""
         return f"{self.strategy.short_name()}, threshold {self.threshold}"
 
     @property
     def toml(self) -> str:
-        """What to put into the policy file to take it."""
+        """The section to put into the policy file."""
         return self.section.toml()
 
 
@@ -58,10 +58,10 @@ def candidates(
     lengths: Sequence[int],
     factors: Sequence[int | float | str | Fraction],
 ) -> tuple[Candidate, ...]:
-    """The policy's own strategy first, then every combination that is asked for.
+    """The policy's own strategy first, then every combination given.
 
-    Where nothing is asked for: a constant ratio for all ``releases`` of the series, the paper's
-    geometric strategy, and the schedule that is optimal if people come back at the return rate.
+    By default: a constant ratio for all ``releases`` of the series, the paper's
+    geometric strategy, and the schedule that is optimal at the return rate.
     """
     chances = [round(max(return_rate**link, 10.0**-_DIGITS), _DIGITS) for link in range(releases)]
     sections: list[StrategyForm] = [

@@ -1,4 +1,4 @@
-"""What a strategy asks for: ratios, shares, and how much of the past it still leaves room for."""
+"""What a strategy requires: ratios, shares, and the exposures still left to the pairs."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from serigraph.planning.rehearsal import Expected
 
 @dataclass(frozen=True)
 class ValueFit:
-    """A protected value and whether its share leaves room for the strategy."""
+    """The share of people who hold a protected value, and the share that the strategy allows."""
 
     name: str
-    share: float  # of the people that hold it
+    share: float  # of people who hold it
     allowed: float
 
     @property
     def fits(self) -> bool:
-        return self.share <= self.allowed * (1 + 1e-12)  # as the engine rounds
+        return self.share <= self.allowed * (1 + 1e-12)  # rounded like the engine
 
 
 @dataclass(frozen=True)
 class LinksLeft:
-    """So many pairs of a person and a value can be linked so many more times."""
+    """How many pairs of a person and a value can be linked this many more times."""
 
-    links: int | None  # None: as many as are planned, and more
+    links: int | None  # None: as many as planned, or more
     pairs: int
 
 
@@ -41,30 +41,30 @@ class Outlook:
     name: str
     short_name: str
     threshold: str
-    section: str  # that a policy file needs to have it
+    section: str  # for the policy file
     is_policy: bool
     releases: int  # ahead
     ratios: tuple[float, ...]  # n/n_s for the 1st, 2nd, ... link; infinite: used up
-    largest_share: float  # that a value may have
+    largest_share: float  # of people who may hold a value
     unfit: tuple[ValueFit, ...]
     expected: tuple[Expected, ...]  # the next releases, rehearsed on a sample
-    left: tuple[LinksLeft, ...]  # for the pairs that were linked already
+    left: tuple[LinksLeft, ...]  # for pairs that are already linked
 
     @property
     def mean_size(self) -> float:
-        """Over all rehearsed releases; infinite where none could be made."""
+        """Over all rehearsed releases; infinite if none could be made."""
         sizes = [each.mean_size for each in self.expected]
         return sum(sizes) / len(sizes) if sizes else math.inf
 
     @property
     def suppressed_share(self) -> float:
-        """Of the protected values held, over all releases; all of a release that cannot be made."""
+        """Of the protected values held, over all releases; 1 for a release that cannot be made."""
         missing = self.releases - len(self.expected)
         return (sum(each.suppressed_share for each in self.expected) + missing) / self.releases
 
     @property
     def lost_precision(self) -> float:
-        """Over all rehearsed releases; all where none could be made."""
+        """Over all rehearsed releases; 1 if none could be made."""
         lost = [each.lost_precision for each in self.expected]
         return sum(lost) / len(lost) if lost else 1.0
 
@@ -74,9 +74,9 @@ class Outlook:
 
 
 def fits(population: Population, candidate: Candidate, people: int) -> tuple[ValueFit, ...]:
-    """The share of each protected value, and the share that the first link allows, largest first.
+    """The share of each protected value and the share that the first link allows, largest first.
 
-    A threshold of its own stays; the candidate's is for all others.
+    Values with their own threshold keep it; the candidate's applies to all others.
     """
     holders = np.bincount(population.held, minlength=len(population.protected))
     found = [
@@ -93,9 +93,9 @@ def fits(population: Population, candidate: Candidate, people: int) -> tuple[Val
 def links_left(
     candidate: Candidate, stands: Standing | None, people: int, releases: int
 ) -> tuple[LinksLeft, ...]:
-    """How many more links the pairs of the ledger have, by what the strategy plans for each.
+    """How many more links the strategy allows the pairs of the ledger.
 
-    A link counts as possible while its ratio is no larger than the population.
+    A link counts as possible while its ratio does not exceed the population.
     """
     if stands is None:
         return ()

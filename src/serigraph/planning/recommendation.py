@@ -1,4 +1,4 @@
-"""Which strategy to take, and why."""
+"""Which strategy to choose, and why."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Recommendation:
 
 
 def order(outlook: Outlook) -> tuple[bool, float, float, float, bool]:
-    """The order in which outlooks are compared; the least one is the best.
+    """The sort key of outlooks, best first.
 
-    First those that need no suppression, then the least suppressed, the smallest groups with a
-    protected value, the least lost precision, and the policy's own. Figures are compared as the
-    table shows them: what a reader cannot see is no reason to change a policy.
+    Those that need no suppression come first, then by least suppression, smallest groups with a
+    protected value, least precision lost; the policy's own wins ties. Figures are rounded as shown:
+    a difference that the reader cannot see is no reason to change a policy.
     """
     return (
         outlook.needs_suppression,
@@ -35,8 +35,8 @@ def order(outlook: Outlook) -> tuple[bool, float, float, float, bool]:
 
 
 def recommend(outlooks: Sequence[Outlook], threshold: str) -> Recommendation:
-    """The best of the strategies under the policy's threshold: which risk to accept is not for a
-    program to say."""
+    """The best strategy under the policy's threshold: which risk to accept is not for a program to
+    decide."""
     mine = sorted((each for each in outlooks if each.threshold == threshold), key=order)
     return Recommendation(mine[0].name, _reason(mine), mine[0].section)
 
@@ -44,7 +44,7 @@ def recommend(outlooks: Sequence[Outlook], threshold: str) -> Recommendation:
 def _reason(ranked: Sequence[Outlook]) -> str:
     best = ranked[0]
     if best.needs_suppression:
-        fitting = "No strategy compared does without suppression; "
+        fitting = "Every strategy compared needs suppression; "
         fitting += f"this one suppressed {best.suppressed_share:.2%} of the protected values."
     else:
         fitting = "All values fit, and nothing was suppressed in the rehearsal."
@@ -52,7 +52,7 @@ def _reason(ranked: Sequence[Outlook]) -> str:
         return fitting
     size = f"Groups with a protected value had {best.mean_size:,.0f} people on average"
     if len(ranked) > 1:
-        size += f"; next comes {ranked[1].name}, with {_cost(ranked[1])}"
+        size += f"; the runner-up is {ranked[1].name}, with {_cost(ranked[1])}"
     return f"{fitting} {size}."
 
 

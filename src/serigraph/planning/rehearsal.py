@@ -1,8 +1,8 @@
-"""Releases that are made in memory, one after the other, as they might come: what groups to expect.
+"""Rehearsals: future releases made in memory, one after another, to see what groups to expect.
 
-A sample of the people goes through the real engine. Who comes back keeps its values; whoever stays
-away is replaced by somebody absent from the registry who takes over the record, or, without a
-registry, by a newcomer with the same quasi-identifiers and values and no past.
+A sample of the people goes through the real engine. People who return keep their values. Those who
+do not are replaced: with a registry, an absent person takes over the record; without one, a
+newcomer has the same quasi-identifiers and values but no past.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from serigraph.runtime.randomness import SeededRandomness
 
 @dataclass(frozen=True)
 class Expected:
-    """What one rehearsed release came to."""
+    """The figures of one rehearsed release."""
 
     mean_size: float  # of the groups with a protected value
     largest_size: int
@@ -52,7 +52,7 @@ def rehearse(
     return_rate: float,
     seed: int = 1,
 ) -> tuple[Expected, ...]:
-    """So many releases from now on; fewer where at some point nothing can be published any more."""
+    """The next ``releases`` releases; fewer if at some point nothing more can be published."""
     draw = np.random.default_rng(seed)
     names = [value.name for value in population.protected]
     found: list[Expected] = []
@@ -71,7 +71,7 @@ def rehearse(
             earlier = remembered(population.ids, names, history)
             made = make_release(population, history, earlier, plan, SeededRandomness(seed + number))
         except PromiseError:
-            break  # everything was used up, or everything would be suppressed
+            break  # the budget is used up, or everything would be suppressed
         linked = np.unique(made.proof.value_group)
         sizes = made.proof.size[linked] if len(linked) else np.zeros(1, dtype=np.int64)
         found.append(
@@ -108,7 +108,7 @@ def _after(history: Past, proof: Proof, population: Population, is_presence_know
 def _next(
     population: Population, history: Past, return_rate: float, draw: np.random.Generator
 ) -> tuple[Population, Past]:
-    """Who is there the next time."""
+    """The people and the past of the next release."""
     present = np.flatnonzero(population.present)
     leaving = present[draw.random(len(present)) >= return_rate]
     absent = np.flatnonzero(~population.present)
@@ -125,7 +125,7 @@ def _next(
 
 
 def _records_moved(population: Population, source: NDArray[np.int64]) -> Population:
-    """Everybody keeps its place and its quasi-identifiers, and gets the record of another."""
+    """Person i gets the record of ``source[i]``, and keeps its own quasi-identifiers."""
     lengths = np.diff(population.held_start)[source]
     begin = population.held_start[source]
     ends = np.cumsum(lengths)

@@ -1,4 +1,4 @@
-"""How many people come back from one release to the next."""
+"""The share of people who return from one release to the next."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ASSUMED = 0.5
 
 @dataclass(frozen=True)
 class ReturnRate:
-    """The share of the people of a release that are in the next one, and where it comes from."""
+    """The share of people of a release who are also in the next, and its source."""
 
     rate: float
     source: Literal["given", "estimated", "assumed"]
-    releases: int = 0  # that it was estimated from
+    releases: int = 0  # it was estimated from
 
 
 def return_rate_of(
@@ -31,8 +31,8 @@ def return_rate_of(
     population: Population,
     given: float | None,
 ) -> ReturnRate:
-    """The rate that was given; else the mean over all steps from release to release, the one to
-    the table at hand included; else an assumption."""
+    """The given rate; else the mean over all steps from release to release, including the one to
+    this table; else an assumption."""
     if given is not None:
         return ReturnRate(given, "given")
     if not releases:

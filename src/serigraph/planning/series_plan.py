@@ -1,4 +1,4 @@
-"""What each strategy would cost, before anything is published."""
+"""Compares strategies before anything is published."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from serigraph.tables import ProtectedChoice, prepare, read_table
 from serigraph.tables.value_list import ValueList
 
 STAGES = ("reading", "recalling", "rehearsing")
-_RATIOS = 20  # at least so many links are shown
+_RATIOS = 20  # links to show, at least
 
 
 @dataclass(frozen=True, repr=False)
 class SeriesPlan(ShortRepr):
-    """The outlook of every strategy, and which of them to take. Nothing in it is of a person."""
+    """The outlook of every strategy, and the recommended one; nothing about a person."""
 
     people: int
     present: int
@@ -39,7 +39,7 @@ class SeriesPlan(ShortRepr):
     return_rate: ReturnRate
     rehearsed_people: int
     values: tuple[ValueFit, ...]  # under the policy, the commonest first
-    value_list: ValueList  # the policy's values beside those of the table
+    value_list: ValueList  # protected and unprotected values of the table
     outlooks: tuple[Outlook, ...]  # the policy's own first
     recommendation: Recommendation
 
@@ -69,14 +69,16 @@ def plan(
 ) -> SeriesPlan:
     """Compare strategies on the table of the next release; nothing is written.
 
-    ``releases`` is how many the series is to have in all, those that are out included.
+    ``releases`` is the planned length of the series, including releases already out.
     ``thresholds`` (written as in a policy; an integer is l), ``lengths`` (k' of the constant ratio)
-    and ``factors`` (alpha of the geometric strategy) are swept in all combinations. Group sizes
-    come from rehearsals of all releases ahead, with at most ``most_rehearsed`` people, each made by
-    the engine of the real ones.
+    and ``factors`` (alpha of the geometric strategy) are tried in all combinations. Group sizes
+    come from rehearsals of all releases ahead, with at most ``most_rehearsed`` people, by the
+    engine that makes real releases.
     """
     if return_rate is not None and not 0 <= return_rate <= 1:
-        raise InputRefused("a return rate lies between 0 and 1", remedy="correct --return-rate")
+        raise InputRefused(
+            "the return rate must be between 0 and 1", remedy="correct --return-rate"
+        )
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     policy = read_policy(opened.path / "policy.toml")
     ledger = opened.reader()
@@ -84,9 +86,9 @@ def plan(
     ahead = releases - len(past)
     if ahead < 1:
         raise InputRefused(
-            f"a plan for {releases} releases has none ahead: {len(past)} are out",
+            f"a plan for {releases} releases has none ahead: {len(past)} are already out",
             where=str(opened.path),
-            remedy="give the total of the series as releases (--releases), those out included",
+            remedy="set releases (--releases) to the total, including those already out",
         )
     progress("reading")
     reading = policy.reading.model_copy(update={"query": query}) if query else policy.reading
@@ -166,7 +168,7 @@ def _standing(ledger: Reader, policy: Policy) -> Standing:
 
 
 def _under(population: Population, policy: Policy, candidate: Candidate) -> Population:
-    """The population as it would be under the threshold of a candidate."""
+    """The population under the threshold of a candidate."""
     return replace(
         population,
         protected=tuple(

@@ -1,4 +1,4 @@
-"""What a publisher does: begin a series, publish releases, and see where it stands."""
+"""What a publisher does: start a series, publish releases, and see where it stands."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Beginning a series: a folder with a policy that was proposed from the first table."""
+"""Starting a series: a folder with a policy proposed from the first table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from serigraph.tables.value_list import ValueList
 
 @dataclass(frozen=True, repr=False)
 class NewSeries(ShortRepr):
-    """A new series, and what its publisher should look at before the first release."""
+    """A new series, and what its publisher should check before the first release."""
 
     path: Path
     policy: Path
@@ -25,7 +25,7 @@ class NewSeries(ShortRepr):
     person: str  # the column of the person's id
     quasi_identifiers: tuple[str, ...]
     sensitive: str
-    value_list: ValueList  # what the policy protects, beside the values of the table
+    value_list: ValueList  # protected and unprotected values of the table
     left_out: dict[str, str]  # column -> why it is not published
     notes: tuple[str, ...]
 
@@ -46,9 +46,9 @@ def begin(
     sensitive: str = "",
     query: str = "",
 ) -> NewSeries:
-    """Make the folder of a series with a policy proposed from a table.
+    """Create the folder of a series, with a policy proposed from a table.
 
-    ``person`` and ``sensitive`` name the id column and the sensitive one where the guess is wrong.
+    ``person`` and ``sensitive`` name the id column and the sensitive column if the guess is wrong.
     """
     source = str(table) if isinstance(table, str | os.PathLike) else "a data frame"
     proposal = propose_policy(

@@ -1,4 +1,4 @@
-"""What a first policy can promise: for how many releases, and for which values of the table."""
+"""What a first policy can promise: for how many releases, and for which values."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from serigraph.privacy.strategies import ConstantRatio
 
 THRESHOLD = Fraction(1, 2)
 MOST_RELEASES = 20
-FEWEST_RELEASES = 2  # one release is no series
-SPARE = Fraction(1, 5)  # of the people: at the limit, all of them are one group
+FEWEST_RELEASES = 2  # one release is not a series
+SPARE = Fraction(1, 5)  # share of people: at the limit, everybody would be in one group
 
 
 @dataclass(frozen=True)
 class FirstPlan:
-    """How many releases are planned for, and who cannot be protected in any of them."""
+    """The number of releases to plan for, and the values that cannot be protected."""
 
     people: int
     releases: int
@@ -30,16 +30,16 @@ class FirstPlan:
 
     @property
     def share_allowed(self) -> float:
-        """Of the people, that may hold a protected value."""
+        """The share of people who may hold a protected value."""
         return 1 / ConstantRatio(self.releases).preview(THRESHOLD, 1)[0]
 
 
 def first_plan(holders: pl.DataFrame, people: int, column: str) -> FirstPlan:
-    """The longest plan that protects every value, or else as many values as two releases bear.
+    """The longest plan that protects every value, or else as many values as two releases allow.
 
-    ``holders`` has the ``people`` of every ``value``. A fifth of the people is left to spare, for
-    later tables with more holders and for groups smaller than the whole table. Only where nothing
-    at all can be protected for two releases, a single one is planned. Raises ``TableError`` if even
+    ``holders`` has the number of ``people`` for every ``value``. A fifth of the people is kept in
+    reserve, for later tables with more holders and for groups smaller than the whole table. Only if
+    nothing can be protected for two releases is a single one planned. Raises ``TableError`` if even
     that protects nothing.
     """
     held = holders.sort("people", "value", descending=[True, False])
@@ -55,14 +55,14 @@ def first_plan(holders: pl.DataFrame, people: int, column: str) -> FirstPlan:
             excepted = held.head(held.height - fitting.height)
             return FirstPlan(people, longest, fitting["people"][0], dict(excepted.iter_rows()))
     raise TableError(
-        f"no value of column {column!r} can be protected: each of them is held by more than half "
-        "of the people",
+        f"no value of column {column!r} can be protected: each is held by more than half of the "
+        "people",
         remedy="name another column with --sensitive COLUMN",
     )
 
 
 def _fitting(held: pl.DataFrame, releases: int, people: int) -> pl.DataFrame:
-    """The values that a plan for so many releases bears among so many people."""
+    """The values that fit a plan for this many releases and people."""
     protected = [ProtectedValue(name, THRESHOLD) for name in held["value"]]
     ratio = ConstantRatio(releases).preview(THRESHOLD, 1)[0]
     base = np.full(held.height, ratio)

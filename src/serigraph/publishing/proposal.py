@@ -1,4 +1,4 @@
-"""A first policy for a table: what the columns seem to be, with the reasons beside each key."""
+"""A first policy for a table: what the columns seem to be, with a reason beside each key."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from serigraph.tables.value_list import ValueList, list_values
 MINIMUM_GROUP_SIZE = 5
 _FORMS = {
     "single": "one row per person, one value per row",
-    "rows": "people have several rows, which are merged to one set of values",
+    "rows": "several rows per person, merged into one set of values",
     "list": "one row per person, with a list of values",
     "delimited": "one row per person, with values separated by the delimiter",
 }
@@ -40,7 +40,7 @@ class Proposal:
     policy_text: str
     files: dict[str, bytes]
     roles: Roles
-    value_list: ValueList  # what is protected, beside the values of the table
+    value_list: ValueList  # protected and unprotected values of the table
     notes: tuple[str, ...]  # what the publisher should check
 
 
@@ -49,9 +49,9 @@ def propose_policy(
 ) -> Proposal:
     """A policy under which the table can be published, made from guesses to be checked.
 
-    ``source`` names the table in the text. ``person`` and ``sensitive`` name the columns of the id
-    and of the sensitive values where the guess would be wrong. Raises ``TableError`` where a role
-    finds no column, and where it is not clear which column it should be.
+    ``source`` names the table in the text. ``person`` and ``sensitive`` name the id column and the
+    sensitive column if the guess is wrong. Raises ``TableError`` if no column fits a role, or if it
+    is not clear which one does.
     """
     roles = guess_roles(table, person=person, sensitive=sensitive)
     paths = _taxonomy_paths(roles)
@@ -87,7 +87,7 @@ def _holders(table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, int]:
         raise TableError(
             f"column {policy.person.id!r} cannot be the id, or {policy.sensitive.column!r} cannot "
             "be the sensitive column",
-            remedy="correct the table, or name others with --person COLUMN and --sensitive COLUMN",
+            remedy="correct the table, or choose others with --person COLUMN, --sensitive COLUMN",
             problems=problems,
         )
     held = values.with_columns(pl.col("value").cast(pl.String), person=ids.gather(values["row"]))
@@ -106,16 +106,16 @@ def _notes(plan: FirstPlan) -> list[str]:
         notes.append(
             f"the plan is for {counted(plan.releases, 'release')}, because "
             f"{plan.commonest / plan.people:.1%} of the people hold the commonest protected value; "
-            "a registry of the population with each release (--registry) leaves room for more"
+            "a population registry with each release (--registry) makes room for more"
         )
     if plan.excepted:
         are, them = ("is", "it") if len(plan.excepted) == 1 else ("are", "them")
         fits_once = max(plan.excepted.values()) * 2 <= plan.people
         notes.append(
             f"{counted(len(plan.excepted), 'value')} {are} held by too many people to be "
-            f"protected, even for {_fewest(plan)}: a registry makes room for {them}"
-            + ", or a plan for a single release" * (fits_once and plan.releases > 1)
-            + f"; then take {them} out of except in [protected]"
+            f"protected, even for {_fewest(plan)}; to protect {them}, use a registry"
+            + " or plan a single release" * (fits_once and plan.releases > 1)
+            + f", and remove {them} from except in [protected]"
         )
     return notes
 
@@ -127,7 +127,7 @@ def _fewest(plan: FirstPlan) -> str:
 def _head(source: str) -> list[str]:
     return [
         f"# A policy proposed from {_one_line(source)}. Check it before the first release:",
-        "# what the promise depends on cannot be changed afterwards.",
+        "# afterwards, what the promise depends on cannot be changed.",
         "version = 1",
         "",
     ]
@@ -144,15 +144,15 @@ def _person(roles: Roles) -> list[str]:
 
 def _quasi_identifiers(roles: Roles, paths: dict[str, str]) -> list[str]:
     lines = [
-        "# Columns that an outsider may know of a person. Columns that this file does not name",
-        '# are not published. kind: "numeric", "date" or "categorical".',
+        "# Columns that an outsider may know about a person. Columns not named in this file are",
+        '# not published. kind: "numeric", "date" or "categorical".',
     ]
     for name, guess in roles.quasi_identifiers.items():
         lines += [f"[quasi_identifiers.{_key(name)}]", f'kind = "{guess.kind}"{_reason(guess)}']
         if name in paths:
             lines += [
-                f"taxonomy = {_quoted(paths[name])}  # digits masked from the right; edit at will",
-                'new_values = "branch"  # new values get a branch of their own; or "error"',
+                f"taxonomy = {_quoted(paths[name])}  # digits masked from the right; editable",
+                'new_values = "branch"  # each new value gets its own branch; or "error"',
             ]
         lines.append("")
     return lines
@@ -160,8 +160,8 @@ def _quasi_identifiers(roles: Roles, paths: dict[str, str]) -> list[str]:
 
 def _reason(guess: ColumnGuess) -> str:
     if guess.is_digit_code:
-        return "  # a code of digits, which is no quantity"
-    return "  # a taxonomy may be added: one line a leaf, leaf;...;root" * (
+        return "  # a code, not a quantity"
+    return "  # you may add a taxonomy file: one line per leaf, leaf;...;root" * (
         guess.kind == "categorical"
     )
 
@@ -174,19 +174,19 @@ def _sensitive(roles: Roles) -> list[str]:
     ]
     if roles.delimiter:
         lines.append(f"delimiter = {_quoted(roles.delimiter)}")
-    return [*lines, 'missing = "no value"  # an empty cell; or "error": refuse it', ""]
+    return [*lines, 'missing = "no value"  # meaning of an empty cell; or "error": refuse it', ""]
 
 
 def _protected(plan: FirstPlan) -> list[str]:
     lines = [
         "[protected]",
-        'values = "all"  # also those that turn up later; or instead of it: a list of values,',
+        'values = "all"  # including values that appear later; or a list of values; or instead:',
         '                # file = "protected.txt" or rarest = "10%"',
     ]
     if plan.excepted:
         lines += [
-            f"# Not protected, because too many people hold them even for {_fewest(plan)}. Where a",
-            "# registry of the population comes with each release, take out what fits again.",
+            f"# Not protected: too many people hold them, even for {_fewest(plan)}. If each",
+            "# release comes with a population registry, remove the values that then fit.",
             "except = [",
             *(
                 f"    {_quoted(name)},  # {held:,} of {plan.people:,} people"
@@ -196,7 +196,7 @@ def _protected(plan: FirstPlan) -> list[str]:
         ]
     return [
         *lines,
-        "# A class is protected as a value of its own, and may have a threshold of its own:",
+        "# A class of values is protected like a value, and may have its own threshold:",
         "# [protected.classes]",
         '# "any of them" = ["one value", "another value"]',
         "# [protected.thresholds]",
@@ -208,23 +208,22 @@ def _protected(plan: FirstPlan) -> list[str]:
 def _guarantee() -> list[str]:
     return [
         "[guarantee]",
-        f'threshold = "{THRESHOLD}"  # the largest probability of a link, over all releases; exact '
-        "text",
+        f'threshold = "{THRESHOLD}"  # largest probability of a link over all releases; exact text',
         'adversary = "presence unknown"  # or "presence known": outsiders know who is in the table',
-        f"minimum_group_size = {MINIMUM_GROUP_SIZE}  # nobody is alone in a group, whatever the "
-        "value; may rise later",
+        f"minimum_group_size = {MINIMUM_GROUP_SIZE}  # of every group, whatever it holds; may "
+        "rise later",
         "",
     ]
 
 
 def _strategy(plan: FirstPlan) -> list[str]:
-    allowed = f"lets {plan.share_allowed:.1%} of the people hold a value"
+    allowed = f"allows values held by {plan.share_allowed:.1%} of the people"
     return [
         "[strategy]",
         'name = "constant"  # or "geometric" (factor), or "schedule" (link_chances)',
-        f"releases = {plan.releases}  # that the budget is planned for; {allowed}, and the "
+        f"releases = {plan.releases}  # to plan the budget for; {allowed}; the "
         f"commonest has {plan.commonest / plan.people:.1%}",
-        "replan = true  # use in later releases what earlier ones left over",
+        "replan = true  # spend what earlier releases left over",
         "",
     ]
 
@@ -237,13 +236,13 @@ def _rest(roles: Roles) -> list[str]:
         'files = ["parquet", "csv"]',
         "",
         "[missing]",
-        'quasi_identifiers = "value"  # missing is a value of its own; or "error": refuse it',
+        'quasi_identifiers = "value"  # missing counts as a value; or "error": refuse it',
         "",
     ]
     reading = []
     if roles.missing_texts:
         names = ", ".join(map(_quoted, roles.missing_texts))
-        reading.append(f"null_values = [{names}]  # texts that stand for a missing cell")
+        reading.append(f"null_values = [{names}]  # texts that mean a missing cell")
     if roles.date_format:
         reading.append(f"date_format = {_quoted(roles.date_format)}")
     if reading:
@@ -253,13 +252,13 @@ def _rest(roles: Roles) -> list[str]:
 
 def _publisher() -> list[str]:
     return [
-        "# Told in every report and certificate, which are public; may change at any time.",
+        "# Shown in every report and certificate, which are public; may change at any time.",
         "# [publisher]",
         '# name = "General Hospital"',
         '# contact = "data-protection@hospital.example"',
         '# recipients = "researchers who signed the terms of use"',
         '# re_evaluation = "before every release, and every January"',
-        '# incidents = "are reported to the contact; the next release then waits"',
+        '# incidents = "are reported to the contact; the next release is put on hold"',
         "# [publisher.roles]",
         '# "controller" = "General Hospital"',
         '# "data-protection officer" = "Jo Doe"',

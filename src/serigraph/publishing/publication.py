@@ -1,6 +1,6 @@
 """One release, from the table to the files: read, prepare, form groups, verify, write, commit.
 
-The way is the same on every engine; `serigraph.engines.interface` says what each step asks of one.
+The steps are the same on every engine; `serigraph.engines.interface` defines each of them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from serigraph.tables.look_alikes import check_values
 from serigraph.tables.value_list import check_held
 
 
-def publish(  # what a publisher can say of a release, each by its name; one straight line
+def publish(  # one keyword per option of a release; one straight sequence
     table: Any,
     series: str | os.PathLike[str] | Series,
     *,
@@ -66,17 +66,17 @@ def publish(  # what a publisher can say of a release, each by its name; one str
     """Publish a table as the next release of a series.
 
     ``table`` and ``registry`` are paths or data frames (Polars, pandas, Arrow, DuckDB, Spark). The
-    label defaults to the file's name, or to ``release-<number>``. ``new_people`` says that it is
-    meant if hardly anybody is known from earlier releases. ``documents`` writes further
-    public files into the folder of the release, before it is committed, from what ``measure`` kept
-    of the people. Raises `SerigraphError`; then nothing was published and nothing has changed.
+    label defaults to the file's name, or to ``release-<number>``. ``new_people`` confirms that
+    hardly anybody is known from earlier releases. ``documents`` writes further public files into
+    the folder of the release before it is committed, from what ``measure`` returned. Raises
+    `SerigraphError`; then nothing was published and nothing has changed.
 
-    ``after`` is the chain digest of the release that has to be the latest one, empty if there has
-    to be none: ``SeriesDiverged`` if the series ends elsewhere. ``sign`` is the path of the private
-    key to sign the certificate with; `serigraph.make_key` makes one.
+    ``after`` is the chain digest that the latest release must have, empty if there must be none;
+    otherwise ``SeriesDiverged``. ``sign`` is the path of the private key to sign the certificate
+    with; `serigraph.make_key` makes one.
 
     ``engine`` says where the release is made: `serigraph.Local`, or `serigraph.Spark` for a
-    cluster, which a data frame of Spark implies.
+    cluster. A Spark data frame implies Spark.
     """
     signer = None if sign is None else SigningKey.read(sign)
     place = engine_for(engine, table)
@@ -91,7 +91,7 @@ def publish(  # what a publisher can say of a release, each by its name; one str
         sources = work.read(table, registry, policy, query)
         progress("preparing")
         people = sources.prepare(known_choice(writer.releases), progress)
-        del sources  # a large part of the memory
+        del sources  # frees much of the memory
         facts = people.facts
         if not writer.releases:
             check_held(facts.value_list, policy, rules)
@@ -147,7 +147,7 @@ def publish(  # what a publisher can say of a release, each by its name; one str
         )
         choice = facts.choice.with_gaps(made.gap_risks)
         draft = draft_of(policy, strategy, choice, named, at, recalled.digest, summary)
-        del people, recalled, unwritten  # likewise
+        del people, recalled, unwritten  # frees more
         progress("committing")
         record = staged.commit(draft)
     folder = opened.path / "releases" / record.label

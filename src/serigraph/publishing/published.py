@@ -1,6 +1,5 @@
-"""A release on its way to the public, before its commit and after it, and what every output says of
-how close it comes to people: whom it shows alone, the pairs that are closest to their thresholds,
-and what is left of these."""
+"""A release before and after its commit, and the risk figures that every output shows: people alone
+in a group, the pairs closest to their thresholds, and what is left of the thresholds."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SingledOut:
-    """People who share their group with nobody, and rows whose quasi-identifiers no other has."""
+    """People alone in their group, and rows whose quasi-identifiers no other row has."""
 
     people_alone: int
     unique_rows: int
@@ -39,16 +38,14 @@ class SingledOut:
 
     @staticmethod
     def of(summary: Mapping[str, Any]) -> SingledOut | None:
-        """What the figures of a release say; None for a release of version 0.1.0, which did not
-        count."""
+        """From the figures of a release; None for version 0.1.0, which has no counts."""
         if "people_alone" not in summary:
             return None
         return SingledOut(summary["people_alone"], summary["unique_rows"], summary["rows"])
 
     @staticmethod
     def over(summaries: Sequence[Mapping[str, Any]]) -> SingledOut | None:
-        """Added up over releases, so that a person counts once in each; None if one of them did not
-        count."""
+        """The sums over releases, counting a person once in each; None if one has no counts."""
         each = [SingledOut.of(summary) for summary in summaries]
         known = [one for one in each if one is not None]
         if len(known) < len(each):
@@ -61,11 +58,11 @@ class SingledOut:
 
     @property
     def share(self) -> Fraction:
-        """The part of the rows that are unique."""
+        """The share of unique rows."""
         return Fraction(self.unique_rows, max(self.rows, 1))
 
     def words(self) -> tuple[str, ...]:
-        """What it means; empty where there is nobody and nothing.
+        """The counts in words; empty if both are 0.
 
         >>> print(SingledOut(0, 2, 8).words()[0].partition(":")[0])
         2 of 8 rows are unique on the quasi-identifiers (25.0 %)
@@ -74,10 +71,10 @@ class SingledOut:
         if self.people_alone:
             said.append(
                 "1 person is alone in a group: anyone who knows the person's quasi-identifiers "
-                "learns what the record says"
+                "learns what the record holds"
                 if self.people_alone == 1
                 else f"{self.people_alone:,} people are alone in their group: anyone who knows "
-                "their quasi-identifiers learns what their records say"
+                "their quasi-identifiers learns what their records hold"
             )
         if self.unique_rows:
             verb = "row is" if self.rows == 1 else "rows are"
@@ -91,18 +88,18 @@ class SingledOut:
 
 @dataclass(frozen=True)
 class ClosestPairs:
-    """The pairs that are closest to their thresholds: of those that one release touches, and of
-    the whole series up to it, people who are not in the release included."""
+    """The pairs closest to their thresholds: among those that one release touches, and over the
+    whole series up to it, including people who are not in the release."""
 
-    in_release: WorstPair | None  # None where nobody is exposed to anything
+    in_release: WorstPair | None  # None: nobody is exposed
     in_series: WorstPair | None
 
 
 def closest_pairs(series: Series, releases: Sequence[ReleaseRecord]) -> tuple[ClosestPairs, ...]:
-    """Those of each release, as its summary has them: by what was left of the thresholds then.
+    """The closest pairs of each release from its summary, by the thresholds left at the time.
 
-    Releases of version 0.1.0 did not say which threshold their largest probability belongs to.
-    Where there is but one, that is known; otherwise the ledger is read.
+    Releases of version 0.1.0 did not record the threshold of their largest probability. If there is
+    only one, it is known; otherwise the ledger is read.
     """
     if all("worst_in_release" in each.summary for each in releases):
         in_release = [pair_of(each.summary["worst_in_release"]) for each in releases]
@@ -123,10 +120,10 @@ def worst_before(
     earlier: Sequence[ClosestPairs],
     left: Mapping[str, Fraction],
 ) -> WorstPair | None:
-    """The worst pair of the series before a release, by what that release leaves of thresholds.
+    """The worst pair of the series before a release, by the thresholds that the release leaves.
 
-    Where values are suppressed, thresholds of ``left`` fall for everybody, also for people who are
-    not in the release: then all pairs are compared anew.
+    Suppression lowers the thresholds in ``left`` for everybody, including people who are not in the
+    release: then all pairs are compared again.
     """
     if not releases:
         return None
@@ -154,7 +151,7 @@ def _stored(release: ReleaseRecord, name: str, otherwise: WorstPair | None) -> W
 
 
 def pair_of(known: dict[str, str] | None) -> WorstPair | None:
-    """A pair as a summary has it."""
+    """A pair from a summary."""
     return None if known is None else WorstPair.from_json(known)
 
 
@@ -165,12 +162,12 @@ def _only_threshold(release: ReleaseRecord) -> WorstPair | None:
 
 
 def known_choice(releases: tuple[ReleaseRecord, ...]) -> ProtectedChoice | None:
-    """What is protected since the first release, if there is one."""
+    """What has been protected since the first release, if there is one."""
     return ProtectedChoice.from_json(releases[-1].protected_json) if releases else None
 
 
 def threshold_left(releases: tuple[ReleaseRecord, ...], policy: Policy, name: str) -> Fraction:
-    """What groups may spend of the threshold of a value, after what suppression has told."""
+    """The part of a value's threshold that suppression has left for groups to spend."""
     choice, threshold = known_choice(releases), policy.threshold_of(name)
     return threshold if choice is None else choice.threshold_left(name, threshold)
 
@@ -190,8 +187,8 @@ STAGES = (
 
 @dataclass(frozen=True, repr=False)
 class Unpublished(Undisclosed):
-    """A verified release between verification and commit, which nobody has seen yet; its tables are
-    in ``folder`` already, and further public files are written from it."""
+    """A verified release before its commit. Its tables are already in ``folder``; further public
+    files are written from this record."""
 
     folder: Path
     earlier: tuple[ReleaseRecord, ...]
@@ -201,9 +198,9 @@ class Unpublished(Undisclosed):
     policy: Policy
     strategy: Strategy
     summary: Mapping[str, object]
-    value_list: ValueList  # the policy's values beside those of the table
+    value_list: ValueList  # protected and unprotected values of the table
     signer: SigningKey | None  # of the certificate
-    measured: tuple[Any, ...]  # what was kept for the documents, piece by piece
+    measured: tuple[Any, ...]  # figures for the documents, piece by piece
 
     @property
     def number(self) -> int:
@@ -223,13 +220,13 @@ def measure_nothing(_made: VerifiedRelease, _plan: Plan, _past: Past, _ids: pl.S
 
 @dataclass(frozen=True, repr=False)
 class Published(ShortRepr):
-    """What became of a table: the release, where its files are, and what they hold."""
+    """A published release: its record, the folder of its files, and their tables."""
 
     record: ReleaseRecord
     folder: Path
     tables: Mapping[str, pl.DataFrame]
     notes: tuple[str, ...]
-    value_list: ValueList  # the policy's values beside those of the table
+    value_list: ValueList  # protected and unprotected values of the table
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -241,7 +238,7 @@ class Published(ShortRepr):
             "release": f"{self.record.number}, {self.record.label}",
             "people": self.figures["present"],
             "groups": self.figures["groups"],
-            "probability at worst": pair_of(self.figures["worst_in_release"]),
+            "worst probability": pair_of(self.figures["worst_in_release"]),
             "over the series": pair_of(self.figures["worst_in_series"]),
             "tables": ", ".join(self.tables),
             "notes": len(self.notes),

@@ -1,4 +1,4 @@
-"""Where a series stands: releases so far, budget used, and how many are close to the limit."""
+"""Where a series stands: releases so far, budget spent, and pairs close to the limit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from serigraph.publishing.published import ClosestPairs, closest_pairs, threshol
 from serigraph.short_repr import ShortRepr, at_most
 from serigraph.tables import ProtectedChoice
 
-_NAMED = 8  # protected values in a message
+_NAMED = 8  # protected values to list in a message
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ValueStanding:
 
 @dataclass(frozen=True, repr=False)
 class Status(ShortRepr):
-    """What `serigraph status` shows. Counts and names of values, nothing of a person."""
+    """What `serigraph status` shows: counts and names of values, nothing about a person."""
 
     path: Path
     releases: tuple[ReleaseRecord, ...]
@@ -48,8 +48,8 @@ class Status(ShortRepr):
     spent: tuple[int, ...]  # pairs by tenth of the budget spent
     values: tuple[ValueStanding, ...]  # most spent first
     ratios: tuple[float, ...]  # members required per holder at the 1st, 2nd, ... exposure
-    closest: tuple[ClosestPairs, ...]  # of each release, to their thresholds
-    notes: tuple[str, ...]  # what the publisher should see to
+    closest: tuple[ClosestPairs, ...]  # one per release
+    notes: tuple[str, ...]  # what the publisher should attend to
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -61,7 +61,7 @@ class Status(ShortRepr):
                 ]
             ),
             "threshold": self.threshold,
-            "probability at worst": self.closest[-1].in_series if self.closest else None,
+            "worst probability": self.closest[-1].in_series if self.closest else None,
             "strategy": self.strategy,
             "people": self.people,
             "people exposed": self.people_exposed,
@@ -136,8 +136,8 @@ def history(
 ) -> PersonHistory:
     """Every exposure of a person to a protected value or class, over all releases.
 
-    ``InputRefused`` if the value is not protected, because the ledger keeps nothing about it, or if
-    the ledger does not know the person. A protected value that nobody has held is no exposure.
+    ``InputRefused`` if the value is not protected, as the ledger then has nothing about it, or if
+    the ledger does not know the person. A protected value that nobody has held gives no exposures.
     """
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     policy = read_policy(opened.path / "policy.toml")
@@ -168,7 +168,7 @@ def _unprotected(
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     listed = ", ".join(repr(name) for name in names[:_NAMED]) + more
     return InputRefused(
-        "this value is not protected: the ledger keeps nothing about it",
+        "this value is not protected, so the ledger has nothing about it",
         where=where,
         remedy=f"did you mean {near[0]!r}?" if near else f"protected so far: {listed or 'none'}",
     )

@@ -1,9 +1,9 @@
-"""What is settled about a release before and after it is made, on any engine: its policy, its
-label, its plan, what the ledger and the publisher hear of it.
+"""The terms of a release, the same on any engine: its policy, label and plan, its entry in the
+ledger, and the notes for its publisher.
 
 Two checks need the series or the form of the release. Are its people those of the series? An id
-that is written in another way is another person, with a budget of its own. And which of its texts
-would spreadsheets run as formulas?
+written in another way would be another person, with a separate budget. And which of its texts would
+a spreadsheet run as formulas?
 """
 
 from __future__ import annotations
@@ -33,33 +33,32 @@ from serigraph.records import WorstPair, worst_of
 from serigraph.tables import ProtectedChoice
 from serigraph.tables.cells import counted
 
-# Panels that share people with earlier tables share far more than this, and after a change of the
-# form of ids nobody is known, but for a few by chance. What lies between is rare, and asked about.
+# Panels share far more people than this with earlier tables; after a change in how ids are written,
+# hardly any. Anything between is rare, and the publisher is asked.
 FEWEST_KNOWN = Fraction(1, 20)
 
 
 def notes_on_people(
     releases: tuple[ReleaseRecord, ...], people: PeopleFacts, known: Known
 ) -> tuple[str, ...]:
-    """How many people of a later table are known to the series, for the publisher to compare with
-    what they expect."""
+    """How many people of a later table the series knows, for the publisher to check."""
     if not releases:
         return ()
     new = people.present - known.present
     return (
-        f"of {counted(people.present, 'person', 'people')} in the table {known.present:,} "
+        f"of {counted(people.present, 'person', 'people')} in the table, {known.present:,} "
         f"{'was' if known.present == 1 else 'were'} in the series before, and "
-        f"{new:,} {'is' if new == 1 else 'are'} new to it",
+        f"{new:,} {'is' if new == 1 else 'are'} new",
     )
 
 
 def check_new_people(
     releases: tuple[ReleaseRecord, ...], people: PeopleFacts, known: Known
 ) -> None:
-    """Refuse a later release of which the ledger knows hardly anybody.
+    """Refuse a later release if the ledger knows hardly anybody in it.
 
-    The people of the table count, and apart from them those that only the registry has, if an
-    earlier release came with a registry: without one, everybody in the first registry is new.
+    The people of the table are checked and, if an earlier release had a registry, those who are
+    only in the registry: everybody in the first registry is new.
     """
     if not releases:
         return
@@ -77,17 +76,17 @@ def check_new_people(
             "hardly anybody is known from earlier releases",
             where="id column",
             remedy=f"write the ids as in release {releases[-1].label}, with the same zeros, "
-            "prefixes and pseudonyms; if the people are new, say so: --new-people, or "
-            "new_people=True in Python",
+            "prefixes and pseudonyms; if the people are new, confirm it with --new-people "
+            "(new_people=True in Python)",
             problems=problems,
         )
 
 
 def notes_on_formulas(policy: Policy, people: PeopleFacts, where: str) -> tuple[str, ...]:
-    """What becomes of such texts in CSV files, for the publisher to know.
+    """What happens to texts that look like formulas in CSV files, as notes for the publisher.
 
-    Raises ``TableError`` if there are some and the policy refuses them, and ``PolicyError`` if a
-    column has such a name, which cannot be quoted.
+    Raises ``TableError`` if there are any and the policy refuses them, and ``PolicyError`` if a
+    column name, which cannot be quoted, looks like a formula.
     """
     output = policy.output
     if "csv" not in output.files:
@@ -95,7 +94,7 @@ def notes_on_formulas(policy: Policy, people: PeopleFacts, where: str) -> tuple[
     columns = [*policy.quasi_identifiers, policy.sensitive.column]
     if _number_of_formulas(columns) and output.formulas != "keep":
         raise PolicyError(
-            "a column has a name that spreadsheets would run as a formula",
+            "a spreadsheet would run the name of a column as a formula",
             where=where,
             remedy="rename it in the table and in the policy, or set formulas = "
             '"keep" in the section [output]',
@@ -108,15 +107,15 @@ def notes_on_formulas(policy: Policy, people: PeopleFacts, where: str) -> tuple[
     some = counted(sum(found.values()), "text begins", "texts begin")
     if output.formulas == "refuse":
         raise TableError(
-            f"{some} as formulas do, which spreadsheets would run",
+            f"{some} like a formula, which a spreadsheet would run",
             where="CSV files of the release",
             remedy='correct the table, or set formulas = "quote" in the section [output] of the '
             "policy",
             problems=[f"column {name!r}: {counted(each, 'text')}" for name, each in found.items()],
         )
     if output.formulas == "keep":
-        return (f"{some} as formulas do, and spreadsheets may run them from the CSV files",)
-    return (f"{some} as formulas do; CSV files have an apostrophe before each",)
+        return (f"{some} like a formula, and a spreadsheet may run them from the CSV files",)
+    return (f"{some} like a formula; the CSV files have an apostrophe before each",)
 
 
 def _texts_of(domain: Domain) -> list[str]:
@@ -136,19 +135,19 @@ _TOO_MUCH = 0.5  # of the quasi-identifiers' precision
 
 
 def policy_path(series: Series) -> Path:
-    """Where the policy of a series is written."""
+    """The policy file of a series."""
     return series.path / "policy.toml"
 
 
 def policy_in_force(series: Series, releases: tuple[ReleaseRecord, ...]) -> Policy:
-    """The policy as the file has it, if that is what the series was begun with."""
+    """The policy in the file; refused if it breaks with that of earlier releases."""
     path = policy_path(series)
     policy = read_policy(path)
     if releases:
         check_unchanged(releases[-1].policy, policy, path.read_text(encoding="utf-8"), str(path))
     if policy.output.form == "bucketised" and GROUP in policy.quasi_identifiers:
         raise PolicyError(
-            f"a quasi-identifier is called {GROUP!r}, as the column that a bucketised release adds",
+            f"a quasi-identifier is named {GROUP!r}, like the group column of bucketised releases",
             where=str(path),
             remedy="rename the column in the table and in the policy",
         )
@@ -156,13 +155,13 @@ def policy_in_force(series: Series, releases: tuple[ReleaseRecord, ...]) -> Poli
 
 
 def default_label(table: Any, number: int) -> str:
-    """The name of the file, with a dash for whatever the name of a folder cannot hold."""
+    """The file name, with dashes for what a folder name cannot hold."""
     named = Path(table).name.split(".")[0] if isinstance(table, str | os.PathLike) else ""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", named).strip("_-") or f"release-{number}"
 
 
 def plan_of(policy: Policy, strategy: Strategy, label: str, allow_suppression: bool) -> Plan:
-    """What the engine is asked for."""
+    """The plan for the engine."""
     return Plan(
         label=label,
         strategy=strategy,
@@ -186,7 +185,7 @@ def draft_of(
     table_digest: str,
     summary: Mapping[str, object],
 ) -> ReleaseDraft:
-    """What the ledger is told."""
+    """The draft of the ledger entry."""
     return ReleaseDraft(
         label=label,
         published_at=published_at,
@@ -201,14 +200,14 @@ def draft_of(
 
 
 def advice(widths: Mapping[str, float], policy: Policy) -> tuple[str, ...]:
-    """What would help where most of the precision is gone."""
+    """Advice if most of the precision is lost."""
     lost = sum(widths.values()) / max(len(widths), 1)
     if lost <= _TOO_MUCH or policy.output.form != "generalised":
         return ()
     is_presence_known = policy.guarantee.adversary == "presence known"
     smaller = [
         policy.strategy_for().gentler(),
-        "" if is_presence_known else "bring a registry with more people",
+        "" if is_presence_known else "use a registry with more people",
     ]
     return (
         f"{lost:.0%} of the precision is lost, because values are nearly as frequent as the "
@@ -218,25 +217,25 @@ def advice(widths: Mapping[str, float], policy: Policy) -> tuple[str, ...]:
 
 
 def withdrawals(values: Sequence[str]) -> tuple[str, ...]:
-    """What only the publisher hears: values that the release does not show at all."""
+    """For the publisher only: values that the release does not show at all."""
     return tuple(
-        f"value {value!r} is left out of this release altogether; no public file says so"
+        f"value {value!r} is left out of this release entirely; no public file says so"
         for value in values
     )
 
 
 def is_dated_back(earlier: tuple[ReleaseRecord, ...], published_at: datetime) -> bool:
-    """Whether a release is dated before the one before it: a clock was, or is, wrong."""
+    """Whether a release is dated before its predecessor: a clock was, or is, wrong."""
     return bool(earlier) and published_at < datetime.fromisoformat(earlier[-1].published_at)
 
 
 def notes_on_dates(summary: Mapping[str, object]) -> tuple[str, ...]:
-    """What is told of a release that is dated back."""
+    """The note on a release that is dated back."""
     if not summary["is_dated_back"]:
         return ()
     return (
-        "this release is dated before the one before it, so the clock was wrong for one of them; "
-        "the order of the releases is that of their numbers",
+        "this release is dated before the previous one, so the clock was wrong for one of them; "
+        "releases are ordered by number",
     )
 
 
@@ -250,8 +249,8 @@ def summary_of(
     policy: Policy,
     is_dated_back: bool,
 ) -> dict[str, object]:
-    """The figures of a release, with those of its making and of the series up to it; ``before`` is
-    the worst pair of the series before it."""
+    """The figures of a release, of how it was made, and of the series up to it; ``before`` is the
+    worst pair of the series before it."""
     worst = worst_of((before, pair_of(figures["worst_in_release"])))
     return {
         **figures,

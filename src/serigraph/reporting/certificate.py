@@ -1,7 +1,7 @@
-"""The certificate: what a release says about itself, for machines; and its JSON schema.
+"""The certificate of a release, for machines, and its JSON schema.
 
-It holds figures about the release as a whole. It has no count of a single value and no id.
-Format 1, of version 0.1.0, has no worst pairs and no publisher.
+Its figures are about the release as a whole: no count of a single value, and no id. Format 1
+(version 0.1.0) has no worst pairs and no publisher.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ Exact = Annotated[
 ]
 
 
-# Figures that releases have since version 0.2; of a series they are added up over its releases.
+# Figures since version 0.2; a series has their sums over its releases.
 _COUNTS = {
     "people_alone": "People who are the only member of their group.",
-    "rows": "Rows with quasi-identifiers that the public gets.",
+    "rows": "Published rows with quasi-identifiers.",
     "unique_rows": "Of these, rows whose quasi-identifiers no other row has.",
 }
 
@@ -119,7 +119,7 @@ class Certificate(_Part):
     )
 
     def to_text(self) -> str:
-        """The certificate as it is written: JSON that people can read too."""
+        """The certificate as it is written: indented JSON."""
         return json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -133,13 +133,13 @@ def read_certificate(path: Path) -> Certificate:
         raise _refused(path, "it is not text", []) from None
     except FileNotFoundError:
         raise InputRefused(
-            "there is no such certificate", where=str(path), remedy="check the path"
+            "the certificate does not exist", where=str(path), remedy="check the path"
         ) from None
     except OSError as error:
         raise StorageError(
             f"the certificate cannot be read ({error.strerror})",
             where=str(path),
-            remedy="give the path of a file that you may read",
+            remedy="give a readable file",
         ) from None
     try:
         return Certificate.model_validate_json(text)
@@ -152,21 +152,21 @@ def read_certificate(path: Path) -> Certificate:
 
 
 def schema_text() -> str:
-    """The JSON schema that the models stand for; the package ships it as a file."""
+    """The JSON schema of the models; the package ships it as a file."""
     schema = Certificate.model_json_schema()
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def shipped_schema() -> str:
-    """The JSON schema as published with this version."""
+    """The JSON schema shipped with this version."""
     return resources.files("serigraph.reporting").joinpath(SCHEMA).read_text(encoding="utf-8")
 
 
 def _refused(path: Path, what: str, problems: list[str]) -> InputRefused:
     return InputRefused(
-        f"this is no certificate of a release: {what}",
+        f"this is not a certificate: {what}",
         where=str(path),
-        remedy="give the certificate.json of a release, as it was published",
+        remedy="give a certificate.json as it was published",
         problems=problems,
     )

@@ -1,4 +1,4 @@
-"""What values that persist would tell, for the pages and for the command line."""
+"""What releases reveal if values persist, for the report pages."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from serigraph.charts import Line, line_chart
 from serigraph.reporting.page import Section, Table, exact, percent
 
 IF_VALUES_PERSIST = (
-    "If values persist, holders hide only in a crowd: people whom all releases treated alike."
+    "If values persist, holders hide only in crowds: people whom all releases treat alike."
 )
 HELD = (
-    "The share of published holders in a crowd is what somebody believes of each member who knows "
-    "everything except which of them is which. Above: holders in crowds with a share above the "
-    "threshold. Certain: holders in crowds of holders alone."
+    "The share of published holders in a crowd is the probability that an adversary who knows "
+    "everything except who is who in the crowd assigns to each member. Above: holders in crowds "
+    "whose share is above the threshold. Certain: holders in crowds of holders only."
 )
 NOT_HELD = (
-    "Who holds is not known here. Above: people whose crowd has a share of holders above the "
-    "threshold, at least in every and at most in some world that agrees with the published counts. "
-    "The tables that the releases were made from (--raw) say how many holders are found out."
+    "The holders are not known here. Above: people whose crowd has a share of holders above the "
+    "threshold, in every (at least) or in some (at most) possible world that agrees with the "
+    "published counts. Give the tables of the releases (--raw) to see how many holders are "
+    "identified."
 )
-CONFIDENTIAL = "The figures about holders come from the tables themselves: do not publish them."
+CONFIDENTIAL = "These figures come from the original tables: do not publish them."
 
 
 def crowds_section(crowds: Sequence[CrowdsAfter]) -> Section:
-    """The crowds release by release, with a chart of how they shrink."""
+    """The crowds release by release, with a chart."""
     held = [each.over_all.held for each in crowds if each.over_all.held is not None]
     if held:
         return Section(

@@ -1,4 +1,4 @@
-"""The two documents that every release gets, written before it is committed."""
+"""The report and the certificate of a release, written before it is committed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Options = ParamSpec("Options")
 
 def write_documents(release: Unpublished) -> None:
     """Write ``report.html`` and ``certificate.json`` beside the tables of a release, and the
-    signature of the certificate, if somebody signs it."""
+    certificate's signature if there is a signer."""
     with storage_errors(release.folder):
         files = digests_of(release.folder)
         report = render(release_page(release, risk_of(release), files)).encode()
@@ -49,12 +49,12 @@ def _with_documents(function: Callable[Options, Published]) -> Callable[Options,
     return with_documents
 
 
-# What everybody calls: publishing as such, with both documents unless the caller brings others.
+# The public entry point: publishes with both documents unless the caller passes others.
 publish_with_report = _with_documents(publish)
 
 
 def certificate_of(release: Unpublished, files: Mapping[str, str]) -> Certificate:
-    """What the release says about itself."""
+    """The certificate of a release with these files."""
     policy = release.policy
     figures: dict[str, Any] = dict(release.summary)
     return Certificate(

@@ -1,5 +1,5 @@
-"""A page as a list of sections, how it becomes one HTML file that fetches nothing, and the
-sentences and charts that the reports of releases and of series share."""
+"""Pages as lists of sections, rendered as self-contained HTML, and the sentences and charts that
+the reports of releases and of series share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from serigraph.records import WorstPair
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text below a heading each; the first column names the row."""
+    """Rows of text under column headings; the first column names the row."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -30,7 +30,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with what stands below it, in this order, and then its parts."""
+    """A heading and its content, in this order, then its subsections."""
 
     heading: str
     lead: str = ""
@@ -43,7 +43,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """One document; ``holds`` says whether the promise does, where that is what it is about."""
+    """One document; ``holds`` says whether the promise does, None if the page is not about that."""
 
     title: str
     subtitle: str
@@ -71,7 +71,7 @@ ADVERSARIES = {
 
 
 def exact(probability: Fraction | str) -> str:
-    """A probability for people: the decimal number, and the fraction where it is short.
+    """A probability as a decimal number, followed by the fraction if it is short.
 
     >>> exact(Fraction(7, 16)), exact("12345678901/98765432101")
     ('0.4375 (7/16)', '0.1250')
@@ -82,7 +82,7 @@ def exact(probability: Fraction | str) -> str:
 
 
 def closest(pair: WorstPair | None) -> str:
-    """How close the worst pair has come to its own threshold.
+    """The probability of the worst pair beside its threshold.
 
     >>> closest(WorstPair("HIV", Fraction(2, 25), Fraction(1, 10)))
     '0.0800 (2/25) for HIV; its threshold: 0.1000 (1/10)'
@@ -94,17 +94,17 @@ def closest(pair: WorstPair | None) -> str:
 
 
 def verdict(releases: int, worst: WorstPair | None) -> str:
-    """The one sentence that everybody reads; ``worst`` is that of the whole series."""
+    """The headline; ``worst`` is the worst pair of the whole series."""
     over = "in this release" if releases == 1 else f"over all {releases} releases"
     return (
         f"The promise holds: {over} nobody can be linked to a protected value with a probability "
-        f"above its threshold, as long as releases are independent of each other. At worst: "
+        f"above its threshold, as long as releases are independent of each other. Worst case: "
         f"{closest(worst)}."
     )
 
 
 def lowered(pairs: Iterable[WorstPair | None], policy: Mapping[str, Any]) -> list[str]:
-    """A note, if one of these has a threshold that suppression has lowered."""
+    """A note, if suppression has lowered the threshold of one of these."""
     own = policy["protected"]["thresholds"]
     stated = {Fraction(each) for each in (policy["guarantee"]["threshold"], *own.values())}
     is_lower = any(pair is not None and pair.threshold not in stated for pair in pairs)
@@ -123,14 +123,14 @@ def context_section(publisher: Publisher, adversary: str) -> Section:
             ("Adversary", adversary),
         ],
         notes=[
-            f"The adversary assumed {ADVERSARIES[adversary]}. It wants to link a person to a "
-            "protected value in any of the releases.",
+            f"The assumed adversary {ADVERSARIES[adversary]}. The adversary wants to link a person "
+            "to a protected value in any of the releases.",
         ],
     )
 
 
 def governance_facts(publisher: Publisher) -> list[tuple[str, str]]:
-    """Who answers for the series, as the policy says it."""
+    """Who answers for the series, as stated in the policy."""
     roles = "; ".join(f"{role}: {who}" for role, who in publisher.roles.items())
     return [
         ("Roles", roles or NOT_STATED),
@@ -140,30 +140,30 @@ def governance_facts(publisher: Publisher) -> list[tuple[str, str]]:
 
 
 PERSISTENT_VALUES = (
-    "Releases are taken as independent of each other. Where a value persists from release to "
+    "Releases are assumed to be independent of each other. If a value persists from release to "
     "release (a chronic diagnosis), neither the probabilities here nor their sum is a bound: "
-    "whoever knows that it persists compares the releases, and finds out holders for certain "
-    "after a few of them."
+    "an adversary who knows that it persists can compare releases, and identify holders with "
+    "certainty after a few."
 )
 LOWERED_THRESHOLDS = (
-    "Some thresholds are lower than in the policy: what missing holders tell was charged to "
-    "everybody, and this is what it left of them."
+    "Some thresholds are lower than in the policy: what suppressed holders reveal by their absence "
+    "was deducted for everybody."
 )
 UNPROTECTED_VALUES = "Values that are not protected can be linked to a person with certainty."
 
 
 def distribution_chart(by_share_of_threshold: Sequence[int], *, is_sample: bool) -> str:
-    """Pairs by the part of their threshold that they have reached."""
+    """Pairs by the share of their threshold reached."""
     shares = by_share_of_threshold
     names = [f"{10 * (tenth + 1)} %" for tenth in range(len(shares) - 1)] + ["above"]
-    title = "Pairs by probability, as a part of the threshold"
+    title = "Pairs by probability, as a share of the threshold"
     return column_chart(
         title + (" (sample)" if is_sample else ""),
         [
             Bar(name, float(pairs), is_beyond=name == "above")
             for name, pairs in zip(names, shares, strict=True)
         ],
-        x="up to this part of the threshold",
+        x="up to this share of the threshold",
         y="pairs of a person and a value",
     )
 
@@ -172,36 +172,36 @@ def closeness_chart(labels: Sequence[str], worst: Sequence[WorstPair | None]) ->
     """How close any pair of the series has come to its threshold, from release to release."""
     points = [(float(n), float(pair.share) if pair else 0.0) for n, pair in enumerate(worst, 1)]
     return line_chart(
-        "Largest part of a threshold reached so far",
-        [Line("of any pair of the series", points)],
+        "Largest share of a threshold reached so far",
+        [Line("any pair of the series", points)],
         x=f"release (1 = {labels[0]})" if labels else "release",
-        y="part of the threshold",
+        y="share of the threshold",
         limit=1.0,
         limit_name="threshold =",
     )
 
 
 def width_chart(widths: Mapping[str, float], form: str) -> str:
-    """How wide groups are; in a generalised release that is how much precision was given up."""
+    """How wide groups are: in a generalised release, the precision lost."""
     is_exact = form == "bucketised"
     return column_chart(
         "Width of a group per column" if is_exact else "Information lost per column",
         [Bar(name, float(f"{width:.3g}")) for name, width in widths.items()],
         x="quasi-identifier",
         y="share of the column's range"
-        + ("; values are shown exactly" if is_exact else " (0: exact, 1: nothing is left)"),
+        + ("; values are shown exactly" if is_exact else " (0: exact, 1: all lost)"),
     )
 
 
 def width_fact(width: float, form: str) -> tuple[str, str]:
-    """The mean of the columns, and what it means for those who read the release."""
+    """The mean precision lost over the columns."""
     if form == "bucketised":
         return "Precision lost", "none: quasi-identifiers are published as they are"
     return "Precision lost, mean of the columns", percent(width)
 
 
 def size_chart(sizes: Sequence[tuple[int, int]]) -> str:
-    """Sizes of groups, each with the number of groups that have it, in powers of two."""
+    """Numbers of groups by size, in powers of two."""
     if not len(sizes):
         return column_chart("Groups with a protected value", [], x="people in a group", y="groups")
     number: Counter[int] = Counter()
@@ -218,20 +218,20 @@ def size_chart(sizes: Sequence[tuple[int, int]]) -> str:
 
 
 def singled_out_facts(singled: SingledOut | None) -> list[tuple[str, str]]:
-    """How many people are alone, and how many rows unique; nothing where nobody counted."""
+    """The number of people alone and of unique rows; nothing if they were not counted."""
     if singled is None:
         return []
     return [
         ("People alone in their group", f"{singled.people_alone:,}"),
         (
-            "Rows that are unique",
+            "Unique rows",
             f"{singled.unique_rows:,} of {singled.rows:,} ({percent(float(singled.share))})",
         ),
     ]
 
 
 def singled_out_notes(singled: SingledOut | None) -> list[str]:
-    """The same in words, where it is not 0."""
+    """The same in words, if not 0."""
     return [f"{words}." for words in singled.words()] if singled is not None else []
 
 

@@ -1,4 +1,4 @@
-"""The plots of a plan: one page, to be looked at before a strategy is chosen."""
+"""The plots of a plan, as one page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write_plan_page(plan: SeriesPlan, path: str | os.PathLike[str]) -> None:
 def _page(plan: SeriesPlan) -> Page:
     rate = plan.return_rate
     return Page(
-        title="Plan of a series",
+        title="Series plan",
         subtitle=f"{plan.people:,} people, {plan.releases_so_far} releases so far, "
         f"{plan.releases_ahead} ahead; return rate {percent(rate.rate)} ({rate.source})",
         verdict=f"Recommended: {plan.recommendation.name}. {plan.recommendation.reason}",
@@ -32,26 +32,31 @@ def _page(plan: SeriesPlan) -> Page:
 
 
 def _ratios(plan: SeriesPlan) -> Section:
-    """The paper's figure of the ratio against the number of links."""
+    """The paper's plot of ratio against number of links."""
     return Section(
         "Members required per holder at the j-th exposure",
-        lead="For its j-th exposure to a value a person needs a group with at least this many "
-        "members per holder of the value. Where a line ends, the budget is used up.",
+        lead="A person's j-th exposure to a value takes a group with at least this many members "
+        "per holder of the value. Where a line ends, the budget is used up.",
         charts=[
             line_chart(
-                "Ratio by link",
+                "Ratio by exposure",
                 [
                     Line(each.short_name, [(float(j), r) for j, r in enumerate(each.ratios, 1)])
                     for each in plan.outlooks
                 ],
-                x="link",
-                y="people in the group for each holder",
+                x="exposure",
+                y="members per holder",
                 is_log=True,
             )
         ],
         tables=[
             Table(
-                ["Strategy", "First link", "Largest share of a value", "Values that do not fit"],
+                [
+                    "Strategy",
+                    "First exposure",
+                    "Largest share of a value",
+                    "Values that do not fit",
+                ],
                 [
                     [
                         each.name,
@@ -68,9 +73,9 @@ def _ratios(plan: SeriesPlan) -> Section:
 
 def _expected(plan: SeriesPlan) -> Section:
     return Section(
-        "Groups to expect",
+        "Expected groups",
         lead=f"Rehearsed with {plan.rehearsed_people:,} of the people: each release was made in "
-        "memory by the engine that makes the real ones.",
+        "memory by the engine that makes real releases.",
         charts=[
             line_chart(
                 "Mean size of the groups with a protected value",
@@ -109,7 +114,7 @@ def _expected(plan: SeriesPlan) -> Section:
 
 
 def _costs(plan: SeriesPlan) -> Table:
-    """The figures that the recommendation goes by."""
+    """The figures behind the recommendation."""
     return Table(
         ["Strategy", "Suppressed", "Mean group size", "Precision lost"],
         [
@@ -126,7 +131,7 @@ def _costs(plan: SeriesPlan) -> Table:
 
 def _links_left(plan: SeriesPlan) -> Table:
     return Table(
-        ["Strategy", "Links left: pairs of a person and a value"],
+        ["Strategy", "Exposures left: pairs of a person and a value"],
         [
             [
                 each.name,
@@ -148,8 +153,8 @@ def _values(plan: SeriesPlan) -> Section:
     left = len(plan.values) - len(bars)
     return Section(
         "Values",
-        lead="The share of the people that hold each protected value, and the share that the "
-        "policy's own strategy allows.",
+        lead="The share of people who hold each protected value, and the share that the policy's "
+        "strategy allows.",
         charts=[
             share_chart(
                 "Commonest protected values",

@@ -1,4 +1,4 @@
-"""The report of one release, arranged after the four clauses of ISO/IEC 27559."""
+"""The report of one release, ordered by the four clauses of ISO/IEC 27559."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from serigraph.reporting.page import (
 from serigraph.reporting.risk import ReleaseRisk
 
 _VALUES_SHOWN = 12
-_AHEAD = 1024  # links that are looked ahead for the end of the budget
+_AHEAD = 1024  # exposures to look ahead for the end of the budget
 
 
 def release_page(release: Unpublished, risk: ReleaseRisk, files: Mapping[str, str]) -> Page:
-    """What is told of a release, for whoever has to answer for it and whoever gets it."""
+    """The report page, for those who answer for a release and those who receive it."""
     figures: dict[str, Any] = dict(release.summary)
     return Page(
         title=f"Release {release.label}",
@@ -69,7 +69,7 @@ def _data(release: Unpublished, figures: Mapping[str, Any]) -> Section:
     absent = figures["people"] - figures["present"]
     facts = [
         ("People with a record", f"{figures['present']:,}"),
-        ("Members of groups without a record", f"{absent:,}"),
+        ("Members without a record", f"{absent:,}"),
     ]
     if figures["has_registry"]:
         facts.append(("People not in the registry", f"{figures['people_outside_registry']:,}"))
@@ -96,30 +96,29 @@ def _measured(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, Any
     ]
     touched = risk.touched
     notes = [
-        "Pairs, mean and distribution are those of the people and values that this release "
-        "touches, over all releases so far; people of earlier releases who are not in it count in "
-        "the worst of the series."
+        "Pairs, mean and distribution cover the people and values in this release, over all "
+        "releases so far. The worst of the series also covers people of earlier releases."
     ]
     worst = (pair_of(figures["worst_in_release"]), pair_of(figures["worst_in_series"]))
     notes += lowered(worst, release.policy.frozen())
     if touched.is_sample:
         notes.append(
-            f"Mean and distribution are those of a sample of {touched.people:,} of "
+            f"Mean and distribution come from a sample of {touched.people:,} of "
             f"{touched.of_people:,} members."
         )
     return Section(
         "Measured",
         lead="The probability that an adversary who has all releases links a person to a protected "
-        "value in any of them. Before publication a verifier that shares no code with the forming "
-        "of groups recomputed every pair of a person and a value that this release touches.",
+        "value in any of them. Before publication, every pair in this release was recomputed by a "
+        "verifier that shares no code with the grouping.",
         facts=[
-            ("At worst, in the whole series", closest(pair_of(figures["worst_in_series"]))),
-            ("At worst, of the pairs here", closest(pair_of(figures["worst_in_release"]))),
-            ("Mean, of the pairs here", f"{touched.mean:.4f}"),
+            ("Worst in the whole series", closest(pair_of(figures["worst_in_series"]))),
+            ("Worst of the pairs here", closest(pair_of(figures["worst_in_release"]))),
+            ("Mean of the pairs here", f"{touched.mean:.4f}"),
             ("Largest in this release alone", exact(risk.alone.as_promised)),
             ("Pairs checked", f"{figures['pairs_checked']:,}"),
             (
-                "of these decided in exact fractions",
+                "Decided in exact fractions",
                 f"{figures['pairs_decided_in_fractions']:,}",
             ),
         ],
@@ -136,14 +135,14 @@ def _mitigated(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, An
         ("Strategy", release.strategy.describe()),
         ("Groups", f"{figures['groups']:,}"),
         ("Groups with a protected value", f"{figures['groups_with_protected_value']:,}"),
-        ("Their mean size", f"{figures['mean_size_with_protected_value']:.1f} people"),
+        ("Mean size of these", f"{figures['mean_size_with_protected_value']:.1f} people"),
         ("Smallest group allowed", f"{release.policy.guarantee.minimum_group_size:,}"),
         ("Holders left out", f"{figures['suppressed_values']:,}"),
         width_fact(figures["mean_normalised_width"], figures["form"]),
     ]
     notes = []
     if risk.query_error is None:
-        notes.append("Query errors were not measured while this release was made.")
+        notes.append("Query errors were not measured for this release.")
     else:
         error = risk.query_error
         facts += [
@@ -152,21 +151,21 @@ def _mitigated(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, An
             ("Query error, 95th percentile", percent(error.percentile_95)),
         ]
         notes.append(
-            f"Query errors are relative errors of {error.queries:,} random counts over ranges of "
-            f"{error.columns} quasi-identifiers and the sensitive column, against the table as it "
-            "was before suppression."
+            f"Query errors are the relative errors of {error.queries:,} random counts over ranges "
+            f"of {error.columns} quasi-identifiers and the sensitive column, compared with the "
+            "table before suppression."
         )
     if figures["suppressed_values"]:
         left_out = ", ".join(f"{name} {number:,}" for name, number in figures["suppressed"].items())
         notes.append(
-            f"Holders left out, by value: {left_out}. These values were too frequent to fit under "
-            "the guarantee. Who of the holders is left out was drawn at random, by counts alone, "
-            "and what their absence tells is charged to everybody."
+            f"Holders left out, by value: {left_out}. These values were too frequent for the "
+            "guarantee. The holders were drawn at random, by counts alone, and what their absence "
+            "reveals is charged to everybody."
         )
     return Section(
         "Mitigated",
-        lead="People share groups that are large enough for their histories; within a group nobody "
-        "can tell who holds which value.",
+        lead="Each person's group is large enough for all exposures so far; within a group, "
+        "nobody can tell who holds which value.",
         facts=facts,
         charts=[
             size_chart(risk.sizes),
@@ -181,7 +180,7 @@ def _values(release: Unpublished, risk: ReleaseRisk) -> str:
     """The commonest protected values, each with the share that its target allows."""
     figures: dict[str, Any] = dict(release.summary)
     holders = np.array(risk.holders, dtype=np.int64)
-    shown = int(np.count_nonzero(holders))  # to name another would tell that somebody holds it
+    shown = int(np.count_nonzero(holders))  # naming another would reveal that somebody holds it
     order = np.argsort(-holders, kind="stable")[: min(shown, _VALUES_SHOWN)].tolist()
     people = max(figures["people"], 1)
     bars = []
@@ -207,8 +206,8 @@ def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
     singled = SingledOut.of(release.summary)
     return Section(
         "Residual risk",
-        lead="What the promise does not cover, with figures where there are any. The figures are "
-        "for this release alone; serigraph audit gives them over the series.",
+        lead="What the promise does not cover, with figures where available. They are for this "
+        "release alone; serigraph audit gives them for the series.",
         facts=[
             ("Largest, if presence were known", exact(risk.alone.presence_known)),
             (
@@ -221,9 +220,9 @@ def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
             *singled_out_notes(singled),
             PERSISTENT_VALUES,
             UNPROTECTED_VALUES,
-            f"The promise is per value, with a threshold of {release.policy.threshold}: that a "
-            "person has some protected value may be more probable, unless a class of values is "
-            "protected.",
+            f"The promise is per value, with a threshold of {release.policy.threshold}. That a "
+            "person holds one of several protected values may be more probable, unless they are "
+            "protected as a class.",
         ],
     )
 
@@ -231,13 +230,13 @@ def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
 def _governance(release: Unpublished, files: Mapping[str, str]) -> Section:
     ahead = release.strategy.preview(release.policy.threshold, _AHEAD)
     planned = sum(1 for ratio in ahead if ratio < float("inf"))
-    plan = f"planned for {planned:,} links of a person and a value"
+    plan = f"planned for {planned:,} exposures of a person to a value"
     if planned == len(ahead):
-        plan = "without an end; groups grow with every link"
+        plan = "unlimited; groups grow with every exposure"
     return Section(
         "Governance",
-        lead="Who answers for the series, and how it goes on. Every further release is checked "
-        "against the whole series before it is published.",
+        lead="Who answers for the series, and how it continues. Every further release is checked "
+        "against the whole series before publication.",
         facts=[
             *governance_facts(release.policy.publisher),
             ("Budget", plan),
@@ -245,7 +244,7 @@ def _governance(release: Unpublished, files: Mapping[str, str]) -> Section:
         ],
         tables=[files_table(files)],
         notes=[
-            "The publisher, who has the ledger, can check this release again: serigraph verify "
+            "The publisher, who keeps the ledger, can recheck this release with serigraph verify "
             "certificate.json.",
             "certificate.json has the digest of this report; the ledger has the digests of both.",
         ],

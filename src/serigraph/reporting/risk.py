@@ -1,8 +1,8 @@
-"""The figures of a release that is about to be published, cheap enough for every release.
+"""The risk figures of a release about to be published, cheap enough for every release.
 
-The largest probabilities are exact and of everybody; those over the series are in the summary.
-Means and distributions are of everybody too, or of a sample of people where the release is large;
-the report says which.
+The largest probabilities are exact and cover everybody; those over the series are in the summary.
+Means and distributions cover everybody too, or a sample if the release is large; the report says
+which.
 """
 
 from __future__ import annotations
@@ -25,21 +25,23 @@ from serigraph.publishing import Unpublished
 from serigraph.runtime.threads import parallel_map, slices
 from serigraph.utility import query_errors
 
-_TOGETHER = 1 << 18  # pairs that are looked at together, in a processor's cache
-_NOTHING_LEFT = 1e-300  # stands for a survival of zero, which has no logarithm
+_TOGETHER = 1 << 18  # pairs per batch, to stay in the CPU cache
+_NOTHING_LEFT = 1e-300  # clamp: a survival of zero has no logarithm
 _NEAR = 1e-9
 
 
 @dataclass(frozen=True)
 class Touched:
-    """Pairs of a person and a value that a release touches, over all releases up to it; of a
-    sample of the people where there are many."""
+    """Pairs of a person and a value that a release touches, over all releases so far; from a sample
+    if there are many people."""
 
-    people: int  # of whom the pairs are
+    people: int  # in the sample
     of_people: int  # members of the release
     pairs: int
     mean: float
-    by_share_of_threshold: tuple[int, ...]  # in tenths, each up to its end; none is above
+    by_share_of_threshold: tuple[
+        int, ...
+    ]  # tenths, upper ends inclusive; the last, above, is empty
 
     @property
     def is_sample(self) -> bool:
@@ -54,9 +56,9 @@ def touched_pairs(
     is_presence_known: bool,
     most_people: int,
 ) -> Touched:
-    """The pairs of the members of a release; of more than ``most_people`` every so many-th is
-    taken, since ids say nothing about values. ``history_ids`` say whose the rows of the history
-    are, and ascend."""
+    """The pairs of the members of a release. Above ``most_people``, every n-th member is sampled,
+    as ids are unrelated to values. ``history_ids`` are the ids of the rows of the history,
+    ascending."""
     step = max(1, -(-len(proof.ids) // most_people))
     chosen = np.arange(0, len(proof.ids), step)
     past = history.subset(history_ids.search_sorted(proof.ids.gather(chosen)).to_numpy())
@@ -92,8 +94,7 @@ def touched_pairs(
 
 
 def together(pieces: Sequence[Touched]) -> Touched:
-    """The pairs of several parts of a release, whose samples may stand for different numbers of
-    people each."""
+    """The pairs of several parts of a release; samples weighted by the people they stand for."""
     weights = [piece.of_people / max(piece.people, 1) for piece in pieces]
     by_share = [
         round(sum(weight * pairs for weight, pairs in zip(weights, tenth, strict=True)))
@@ -131,7 +132,7 @@ class _Entries:
         )
 
     def of_groups(self, groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The entries of these groups: the place of the group among them, and that of the entry."""
+        """The entries of these groups: the index of the group in ``groups``, and of the entry."""
         lengths = self.start[groups + 1] - self.start[groups]
         before = np.cumsum(lengths) - lengths
         return (
@@ -146,7 +147,7 @@ def _logarithm(survival: NDArray[np.float64]) -> NDArray[np.float64]:
 
 SAMPLE = 20_000
 _MOST_FOR_QUERIES = 200_000
-_QUERIED_COLUMNS = 2  # the paper's, where the table has as many
+_QUERIED_COLUMNS = 2  # as in the paper, if the table has that many
 _QUERIES = 1_000
 
 
@@ -161,18 +162,18 @@ class LargestInRelease:
 
 @dataclass(frozen=True)
 class QueryError:
-    """Relative errors of random range queries; three digits, so that nothing is read off them."""
+    """Relative errors of random range queries, to three digits, so that they reveal nothing."""
 
     mean: float
     median: float
     percentile_95: float
     queries: int
-    columns: int  # quasi-identifiers that each query asks about
+    columns: int  # quasi-identifiers per query
 
 
 @dataclass(frozen=True)
 class PieceRisk:
-    """What a report needs to know of a release, or of the part of it that one task made."""
+    """The figures of a release, or of the part that one task made, for its report."""
 
     alone: LargestInRelease
     touched: Touched
@@ -184,7 +185,7 @@ class PieceRisk:
 
 @dataclass(frozen=True)
 class ReleaseRisk:
-    """Everything that a report says about the risk and the worth of one release."""
+    """The figures about the risk and the utility of one release, for its report."""
 
     alone: LargestInRelease
     touched: Touched
@@ -195,11 +196,11 @@ class ReleaseRisk:
 
 
 def risk_of(release: Unpublished) -> ReleaseRisk:
-    """The figures of a release before it is committed; those of its pieces are added up."""
+    """The figures of a release before it is committed, combined from its pieces."""
     pieces = tuple(piece for piece in release.measured if isinstance(piece, PieceRisk))
     if not pieces:
-        raise ImpossibleState("nothing was measured for the report of a release")
-    # Pieces of a release do not know each other's people.
+        raise ImpossibleState("the release has no figures for its report")
+    # Query errors cannot be combined: no piece has all people.
     query_error = pieces[0].query_error if len(pieces) == 1 else None
     sizes: Counter[int] = Counter()
     for piece in pieces:
@@ -219,8 +220,8 @@ def risk_of(release: Unpublished) -> ReleaseRisk:
 
 
 def measure_risk(made: VerifiedRelease, plan: Plan, past: Past, past_ids: pl.Series) -> PieceRisk:
-    """What a report needs of a release, or of the people that one task has made a part of it for;
-    the past is that of the people with these ids."""
+    """The figures of a release, or of the part that one task made, for its report. ``past`` has the
+    people with ``past_ids``."""
     protected = made.population.protected
     size, groups = np.unique(made.proof.size[np.unique(made.proof.value_group)], return_counts=True)
     return PieceRisk(
@@ -256,8 +257,8 @@ def _largest(count: NDArray[np.int64], size: NDArray[np.int64]) -> Fraction:
 
 
 def _query_error(made: VerifiedRelease, form: Form) -> QueryError | None:
-    """The errors of the release against the table as it was before suppression; None where it is
-    too large to be queried on the way."""
+    """The query errors of the release against the table before suppression; None if it is too large
+    to query while publishing."""
     population, proof = made.population, made.proof
     if population.size > _MOST_FOR_QUERIES:
         return None

@@ -1,6 +1,6 @@
-"""The report and the certificate of a whole series, from a fresh audit of it.
+"""The report and the certificate of a whole series, from a fresh audit.
 
-The report is arranged after the four clauses of ISO/IEC 27559, as that of a release is.
+Like that of a release, the report is ordered by the four clauses of ISO/IEC 27559.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class SeriesReport(ShortRepr):
         return {
             "report": self.report,
             "certificate": self.certificate,
-            "probability at worst": self.audit.over_all.worst,
+            "worst probability": self.audit.over_all.worst,
         }
 
 
@@ -76,12 +76,12 @@ def report_series(
 ) -> SeriesReport:
     """Audit a series and write ``report.html`` and ``certificate.json`` about all of it.
 
-    They go into ``out``, or into the folder ``report`` of the series, and can be read by their
-    owner alone; the series keeps the certificate, too. ``raw`` are the tables that the releases
-    were made from: the report then says how many holders are found out if values persist. ``sign``
-    is the path of a private key to sign the certificate with.
+    They go into ``out``, by default the folder ``report`` of the series, readable by their owner
+    only; the series keeps a copy of the certificate. With ``raw``, the original tables of the
+    releases, the report also says how many holders are identified if values persist. ``sign`` is
+    the path of the private key to sign the certificate with.
     Nothing is written if the files and the ledger disagree (``LedgerDamaged``) or the promise is
-    broken (``GuaranteeExceeded``): then there is nothing to certify.
+    broken (``GuaranteeExceeded``).
     """
     signer = None if sign is None else SigningKey.read(sign)
     opened = series if isinstance(series, Series) else Series.open(Path(series))
@@ -115,13 +115,14 @@ def _refuse_to_certify(audit: Audit, series: Series) -> None:
         raise LedgerDamaged(
             "the published files and the ledger disagree: " + "; ".join(differing[0].differences),
             where=f"releases/{differing[0].label}",
-            remedy="run 'serigraph audit' to see all differences, and restore the series",
+            remedy="run 'serigraph audit' to see all differences, then restore the series from a "
+            "backup",
         )
     if not audit.is_within:
         raise GuaranteeExceeded(
             f"{audit.over_all.pairs_above:,} pairs are above their threshold",
             where=str(series.path),
-            remedy="run 'serigraph audit' to see since when; nothing can be certified",
+            remedy="run 'serigraph audit' to see since which release; nothing was certified",
         )
 
 
@@ -186,9 +187,9 @@ def _page(
             ),
             Section(
                 "Governance",
-                lead="Who answers for the series. Every probability above was recomputed from the "
-                "ledger, and the ledger compared with the published files, when this report was "
-                "made. Do so again with serigraph audit.",
+                lead="Who answers for the series. When this report was made, every probability "
+                "above was recomputed from the ledger, and the ledger was compared with the "
+                "published files. To repeat this, run serigraph audit.",
                 facts=governance_facts(publisher),
                 tables=[files_table(files)],
             ),
@@ -200,10 +201,10 @@ def _data(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
     policy = releases[-1].policy
     return Section(
         "Data assessment",
-        lead="The releases, and who was ever in one.",
+        lead="The releases, and the people in them.",
         facts=[
             ("People ever in a release", f"{audit.people:,}"),
-            ("of these ever beside a protected value", f"{audit.over_all.people:,}"),
+            ("Ever exposed to a protected value", f"{audit.over_all.people:,}"),
             ("Quasi-identifiers", ", ".join(policy["quasi_identifiers"])),
             ("Sensitive column", str(policy["sensitive"]["column"])),
         ],
@@ -252,8 +253,8 @@ def _measured(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
         lead="The probability that an adversary who has all releases links a person to a protected "
         "value in any of them, recomputed from the ledger.",
         facts=[
-            ("At worst, over all releases", closest(audit.over_all.worst)),
-            ("Mean, over all releases", f"{audit.over_all.mean:.4f}"),
+            ("Worst over all releases", closest(audit.over_all.worst)),
+            ("Mean over all releases", f"{audit.over_all.mean:.4f}"),
             (
                 "Largest in one release alone",
                 exact(max(each.localised.largest for each in audit.releases)),
@@ -275,7 +276,8 @@ def _measured(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
             distribution_chart(audit.over_all.by_share_of_threshold, is_sample=False),
         ],
         notes=[
-            "The mean may fall: new pairs begin with small probabilities. No pair's does.",
+            "The mean may fall, because new pairs start with small probabilities; that of a pair "
+            "never does.",
             *lowered([audit.over_all.worst], releases[-1].policy),
         ],
     )
@@ -297,7 +299,7 @@ def _mitigated(releases: Sequence[ReleaseRecord]) -> Section:
     ]
     return Section(
         "Mitigated",
-        lead="How large groups were, and what precision they cost.",
+        lead="How large groups were, and how much precision was lost.",
         facts=[
             ("Strategy", str(summaries[-1]["strategy"])),
             ("Holders left out", f"{sum(each['suppressed_values'] for each in summaries):,}"),
@@ -320,10 +322,10 @@ def _mitigated(releases: Sequence[ReleaseRecord]) -> Section:
 
 def _residual(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
     singled = SingledOut.over([each.summary for each in releases])
-    notes = [f"Added up over the releases: {words}" for words in singled_out_notes(singled)]
+    notes = [f"Summed over the releases: {words}" for words in singled_out_notes(singled)]
     return Section(
         "Residual risk",
-        lead="The figures over all releases under assumptions that the promise does not make.",
+        lead="Figures over all releases, under assumptions that the promise does not make.",
         tables=[
             Table(
                 ["Assumption", "Largest", "Mean", "Pairs above", "People above"],

@@ -25,24 +25,24 @@ _CLOSE = 1e-9  # both sides are exact for the pair that floats found largest; ti
 
 @dataclass(frozen=True, repr=False)
 class Verified(ShortRepr):
-    """What was checked, in words, and what the guarantee came to when it was recomputed.
+    """What was checked, in words, and the recomputed guarantee.
 
-    ``largest`` is None where only the files were checked. That says nothing about who wrote them:
-    files, digests and certificate may have been changed together.
+    ``largest`` is None if only the files were checked. That does not show who wrote them: files and
+    certificate may have been changed together.
     """
 
     certificate: Certificate
     checks: tuple[str, ...]
     largest: Fraction | None
-    worst: WorstPair | None = None  # of the series up to the release, if anybody is exposed
-    signed_by: str = ""  # the fingerprint of the key that has signed it, if that was asked
+    worst: WorstPair | None = None  # over the series up to the release; None: nobody is exposed
+    signed_by: str = ""  # the key's fingerprint, if a key was given
 
     @property
     def conclusion(self) -> str:
-        """What follows from the checks, and what does not."""
+        """What the checks show, and what they do not."""
         if self.largest is None and self.signed_by:
             return (
-                "The files agree with this certificate, and it was signed with this key. Whether "
+                "The files agree with this certificate, which was signed with this key. Whether "
                 "the guarantee holds was not checked: that needs the series."
             )
         if self.largest is None:
@@ -50,8 +50,8 @@ class Verified(ShortRepr):
                 "The files agree with this certificate. Whether it is the publisher's, and "
                 "whether the guarantee holds, was not checked: that needs the series."
             )
-        worst = f"at worst {self.worst}" if self.worst else "nobody is exposed"
-        return f"The certificate is true: over the whole series {worst}"
+        worst = f"worst probability {self.worst}" if self.worst else "nobody is exposed"
+        return f"The certificate is true. Over the whole series: {worst}"
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -68,14 +68,13 @@ def verify_certificate(
     files_only: bool = False,
     key: str | os.PathLike[str] | None = None,
 ) -> Verified:
-    """Check that a certificate is true, and, if a public ``key`` is given, that it was signed with
-    it.
+    """Check that a certificate is true and, given a public ``key``, that it was signed with it.
 
-    The files are looked for beside the certificate of a release, and in the series for that of a
-    series. The series is the one that the certificate lies in, unless it is named; without one
-    (``files_only``) the digests of the files are all that can be checked.
-    Raises ``LedgerDamaged`` where something differs, ``GuaranteeExceeded`` where the promise does
-    not hold, ``InputRefused`` for what is no certificate, ``SeriesNotFound``.
+    The files of a release are those beside its certificate; the files of a series are in the
+    series. ``series`` defaults to the one that contains the certificate. With ``files_only``, only
+    the digests of the files are checked.
+    Raises ``LedgerDamaged`` if anything differs, ``GuaranteeExceeded`` if the promise does not
+    hold, ``InputRefused`` if it is not a certificate, and ``SeriesNotFound``.
     """
     given = Path(path).absolute()
     certificate = read_certificate(given)
@@ -92,9 +91,9 @@ def verify_certificate(
         _check_files(opened.path / "releases", certificate)
     else:
         raise InputRefused(
-            "the files of a series are checked together with the series only",
+            "the certificate of a series cannot be checked without the series",
             where=str(given),
-            remedy="leave out --files-only, or give the certificate of a release",
+            remedy="omit --files-only, or give the certificate of a release",
         )
     checks.append(f"{len(certificate.files):,} files have the digests of this certificate")
     if opened is None:
@@ -127,9 +126,9 @@ def _series(given: Path, certificate: Certificate, named: str | os.PathLike[str]
         return Series.open(nearby)
     except SeriesNotFound:
         raise SeriesNotFound(
-            "the certificate does not lie in a series, and the guarantee needs its ledger",
+            "the certificate is not in a series, and checking the guarantee needs the ledger",
             where=str(given),
-            remedy="name the series with --series, or check the files alone with --files-only",
+            remedy="give the series with --series, or check only the files with --files-only",
         ) from None
 
 
@@ -138,7 +137,7 @@ def _check_files(folder: Path, certificate: Certificate) -> None:
         path = folder / name
         if not path.resolve().is_relative_to(folder.resolve()):
             raise InputRefused(
-                "the certificate names a file outside of the release",
+                "the certificate names a file outside the release",
                 where=str(folder),
                 remedy="give the certificate as it was published",
             )
@@ -159,15 +158,15 @@ def _check_files(folder: Path, certificate: Certificate) -> None:
 
 
 def _check_folders(folder: Path, certificate: Certificate) -> None:
-    """Refuse a file in the folder of a table that the certificate does not name: readers would take
-    it for a part of the table."""
+    """Refuse a file in a table's folder that the certificate does not name: readers would take it
+    for part of the table."""
     named = {PurePosixPath(name) for name in certificate.files}
     inside = 1 if certificate.kind == "release" else 2  # a series has a folder for each release
     for table in {name.parent for name in named if len(name.parts) > inside}:
         for path in sorted((folder / table).iterdir()):
             if table / path.name not in named:
                 raise LedgerDamaged(
-                    "a file that the certificate does not name lies in the folder of a table",
+                    "a table's folder contains a file that the certificate does not name",
                     where=str(path),
                     remedy="move it away, or get the release again from its publisher",
                 )
@@ -178,9 +177,9 @@ def _record(releases: tuple[ReleaseRecord, ...], certificate: Certificate) -> Re
     record = releases[number - 1] if number <= len(releases) else None
     if record is None or record.label != certificate.label:
         raise LedgerDamaged(
-            "the ledger does not know this release",
+            "the ledger has no such release",
             where=f"release {number}, {certificate.label}",
-            remedy="name the series that the certificate belongs to",
+            remedy="give the series that the certificate belongs to",
         )
     if certificate.kind == "series":
         chain = record.chain
@@ -197,9 +196,9 @@ def _record(releases: tuple[ReleaseRecord, ...], certificate: Certificate) -> Re
     differing = [name for name, (claimed, known) in said.items() if claimed != known]
     if differing:
         raise LedgerDamaged(
-            f"the certificate says something else than the ledger: {', '.join(differing)}",
+            f"the certificate and the ledger disagree on {', '.join(differing)}",
             where=f"release {number}, {certificate.label}",
-            remedy="name the series that the certificate belongs to, or restore the certificate",
+            remedy="give the series that the certificate belongs to, or restore the certificate",
         )
     return record
 
@@ -210,22 +209,22 @@ def _check_signature(given: Path, signer: PublicKey) -> None:
         raise LedgerDamaged(
             "the certificate is not signed",
             where=str(signature),
-            remedy="get the signature from the publisher, or leave out the key",
+            remedy="get the signature from the publisher, or omit --key",
         )
     with storage_errors(signature):
         is_signed = signer.has_signed(given.read_bytes(), signature.read_bytes())
     if not is_signed:
         raise LedgerDamaged(
-            f"the certificate was not signed with the key {signer.name}, or was changed since",
+            f"the certificate was not signed with the key {signer.name}, or was changed afterwards",
             where=str(given),
-            remedy="give the key of the publisher, or get the release again from there",
+            remedy="give the publisher's key, or get the release again from the publisher",
         )
 
 
 def _check_unchanged(
     given: Path, certificate: Certificate, series: Series, record: ReleaseRecord
 ) -> None:
-    """Compare the certificate, byte by byte, with what was published or what the series keeps."""
+    """Compare the certificate byte by byte with the published one, or with the series' copy."""
     content = given.read_bytes()
     if certificate.kind == "series":
         is_unchanged = series.has_issued(content)
@@ -234,18 +233,18 @@ def _check_unchanged(
         is_unchanged = digest_of(content) in published
     if not is_unchanged:
         raise LedgerDamaged(
-            "the certificate was changed, or the series has never made it",
+            "the certificate was changed, or does not come from this series",
             where=str(given),
-            remedy="restore it, or get it again from its publisher; 'serigraph report' makes a new "
-            "one of a series",
+            remedy="restore it, or get it again from the publisher; 'serigraph report' makes a new "
+            "certificate of a series",
         )
 
 
 def _check_guarantee(
     series: Series, releases: tuple[ReleaseRecord, ...], certificate: Certificate
 ) -> tuple[Fraction, WorstPair | None]:
-    """Recompute the probabilities of the series up to the release of the certificate: the largest
-    that the certificate is about, and the pair of the series that is closest to its threshold."""
+    """Recompute the probabilities up to this release: the largest of the pairs that the certificate
+    covers, and the pair of the series closest to its threshold."""
     evidence = evidence_of(series, releases)
     promised = as_promised(evidence)
     whole = survey(evidence, promised)
@@ -254,7 +253,7 @@ def _check_guarantee(
         raise GuaranteeExceeded(
             f"{over_all.pairs_above:,} pairs are above their threshold",
             where=str(series.path),
-            remedy="run 'serigraph audit' to see since when",
+            remedy="run 'serigraph audit' to see since which release",
         )
     touched = None
     if certificate.kind == "series":
@@ -263,14 +262,14 @@ def _check_guarantee(
         pairs = localised(evidence, promised, len(releases) - 1).pairs
         largest, touched = whole.touched[-1], whole.touched_worst[-1]
     claimed = certificate.guarantee
-    if certificate.format > 1:  # before, worst pairs were not told
+    if certificate.format > 1:  # format 1 has no worst pairs
         _check_worst("this release", claimed.worst_in_release, touched, certificate)
         _check_worst("the series", claimed.worst_in_series, over_all.worst, certificate)
     gap = abs(float(Fraction(claimed.largest_probability) - largest))
     if claimed.pairs != pairs or gap > _CLOSE:
         raise LedgerDamaged(
-            f"the certificate claims {claimed.largest_probability} as the largest probability of "
-            f"{claimed.pairs:,} pairs, the ledger gives {largest} of {pairs:,}",
+            f"the certificate claims a largest probability of {claimed.largest_probability} over "
+            f"{claimed.pairs:,} pairs; the ledger gives {largest} over {pairs:,}",
             where=f"release {certificate.release}, {certificate.label}",
             remedy="restore the certificate, or the series",
         )
@@ -280,7 +279,7 @@ def _check_guarantee(
 def _check_worst(
     of: str, claimed: ClosestPair | None, found: WorstPair | None, certificate: Certificate
 ) -> None:
-    """The value may differ where several are equally close to their thresholds."""
+    """Compare worst pairs by share: several values may be equally close to their thresholds."""
     if claimed is None and found is None:
         return
     if claimed is not None and found is not None:
@@ -288,8 +287,8 @@ def _check_worst(
         if abs(float(said.share - found.share)) <= _CLOSE:
             return
     raise LedgerDamaged(
-        f"the certificate says something else than the ledger about the pair of {of} that is "
-        "closest to its threshold",
+        f"the certificate and the ledger disagree on the pair of {of} that is closest to its "
+        "threshold",
         where=f"release {certificate.release}, {certificate.label}",
         remedy="restore the certificate, or the series",
     )
