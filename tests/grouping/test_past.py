@@ -17,7 +17,7 @@ from grouping.naive import PastGroup, Person, links_and_survival
 from model.settings import unhurried
 from serigraph.grouping.counts import clear, tally
 from serigraph.grouping.layout import Cell, GroupingInput
-from serigraph.grouping.problem import facts, narrowed, scratch
+from serigraph.grouping.problem import grouping_input, narrowed, scratch
 from serigraph.grouping.strata import sort_by_needs
 from serigraph.privacy import ConstantRatio, Geometric
 
@@ -32,7 +32,9 @@ def sorted_by_needs(f, s, people):  # type: ignore[no-untyped-def]
 
 def facts_of(problem: Case) -> GroupingInput:
     return narrowed(
-        facts(problem.population, problem.history, problem.demand, problem.weight, problem.key)
+        grouping_input(
+            problem.population, problem.history, problem.demand, problem.weight, problem.key
+        )
     )
 
 

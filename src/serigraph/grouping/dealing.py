@@ -14,30 +14,30 @@ from serigraph.grouping.counts import counts_fit, sort_values
 from serigraph.grouping.layout import SLACK, Cell, GroupingInput, Scratch
 from serigraph.runtime.compiled import allocating_helper, int64, kernel_helper
 
-EXCHANGES = 400  # tried for somebody that fits nowhere
+EXCHANGES = 400  # tried for a person who fits nowhere
 STRIDE = 7919  # a prime: exchanges are tried with people far apart
 
 
 class Quota(NamedTuple):
-    """What a cell is dealt into."""
+    """How to deal a cell."""
 
     present: int  # people of the cell that count
-    touched: int  # values that they hold; ``s`` has their tally
-    size: int  # of a group, about
+    touched: int  # number of values they hold; their tally is in ``s``
+    size: int  # approximate size of a group
     first: int  # number of the first group
 
 
 class Dealing(NamedTuple):
-    """A cell while its people are dealt to groups; values are numbered as the cell has them."""
+    """A cell while its people are dealt to groups; values have numbers local to the cell."""
 
     start: NDArray[np.uint32]  # where the values of each person begin in the next
     value: NDArray[np.uint32]
     seat: NDArray[np.int64]  # the group of each, or -1
     member: NDArray[np.uint32]  # [group, place]
     members: NDArray[np.int64]  # of each group
-    seats: NDArray[np.int64]  # likewise
-    cap: NDArray[np.int64]  # how many of a value any group may hold
-    held: NDArray[np.int32]  # [group, value]
+    seats: NDArray[np.int64]  # of each group, taken or free
+    cap: NDArray[np.int64]  # most holders of each value in a group
+    holders: NDArray[np.int32]  # [group, value]
 
 
 @allocating_helper
@@ -52,15 +52,15 @@ def deal(
 ) -> int:
     """Spread a cell over groups by its ``quota``, with ``need`` members for each holder.
 
-    Writes each person's group to ``slot`` and returns how many there are, or 0 if it did not
-    succeed. Looks at values and random keys, never at quasi-identifiers or at anybody's past:
-    inside a cell, who sits where says nothing about who holds what.
+    Writes each person's group to ``slot`` and returns the number of groups, or 0 on failure. Looks
+    at values and random keys, never at quasi-identifiers or pasts: inside a cell, a person's seat
+    reveals nothing about what the person holds.
     """
     groups = int64((cell.end - cell.begin) // quota.size)
     if groups > 0 and not counts_fit(s, need, quota.touched, quota.present, quota.size):
         groups = int64(0)
     if groups > 0:
-        sort_values(s, quota.touched)  # met in the order of the people, which must not count
+        sort_values(s, quota.touched)  # in place of the people's order, which must not matter
         d = dealing_of(f, s, people, cell, groups, quota.touched, need)
         if seat_all(d, in_turn(f, s, people, cell, d, quota.touched)):
             for i in range(cell.end - cell.begin):
@@ -80,8 +80,8 @@ def dealing_of(
     touched: int,
     need: NDArray[np.float64],
 ) -> Dealing:
-    """A cell before anybody has a seat in one of so many ``groups``, which are to have ``need``
-    members for each holder."""
+    """A cell in which nobody is seated yet, with this number of ``groups`` and ``need`` members per
+    holder."""
     n = cell.end - cell.begin
     even = n // groups
     seats = np.empty(groups, dtype=np.int64)
@@ -121,10 +121,10 @@ def in_turn(
     d: Dealing,
     touched: int,
 ) -> NDArray[np.int64]:
-    """The people of the dealing ``d``, by their numbers in it, in the order in which they are
-    seated: holders of the most frequent value first, then of the next, at random within."""
+    """The people of the dealing ``d``, by their numbers in it, in the order of seating: holders of
+    the most frequent value first, then of the next, at random within."""
     n = cell.end - cell.begin
-    before = np.zeros(n + 2, dtype=np.int64)  # values by the number of those that lack them
+    before = np.zeros(n + 2, dtype=np.int64)  # bucket starts of a counting sort
     for t in range(touched):
         before[n - s.holders[s.touched[t]] + 1] += 1
     for k in range(n + 1):
@@ -139,7 +139,7 @@ def in_turn(
     free = np.zeros(touched + 2, dtype=np.int64)
     for i in range(n):
         chosen = (f.key[people[cell.begin + i]] >> 1) & ((1 << 31) - 1)
-        other = (chosen * (i + 1)) >> 31  # one before, or the same
+        other = (chosen * (i + 1)) >> 31  # at or before i
         chance[i] = chance[other]
         chance[other] = i
         first[i] = touched
@@ -158,7 +158,7 @@ def in_turn(
 
 @kernel_helper
 def seat_all(d: Dealing, ordered: NDArray[np.int64]) -> bool:
-    """Seat the people of the dealing ``d``, as they are ``ordered``; whether all have a seat."""
+    """Seat the people of the dealing ``d`` in the order given; whether all have a seat."""
     groups = len(d.seats)
     g = int64(0)
     k = 0
@@ -178,11 +178,11 @@ def seat_all(d: Dealing, ordered: NDArray[np.int64]) -> bool:
 
 @kernel_helper
 def may_join(d: Dealing, i: int, g: int) -> bool:
-    """Whether person ``i`` of the dealing ``d`` fits group ``g`` as it stands."""
+    """Whether person ``i`` of the dealing ``d`` fits into group ``g`` now."""
     fits = True
     for h in range(d.start[i], d.start[i + 1]):
         t = d.value[h]
-        fits = fits and d.held[g, t] < d.cap[t]
+        fits = fits and d.holders[g, t] < d.cap[t]
     return fits
 
 
@@ -193,12 +193,12 @@ def join(d: Dealing, i: int, g: int) -> None:
     d.member[g, d.members[g]] = i
     d.members[g] += 1
     for h in range(d.start[i], d.start[i + 1]):
-        d.held[g, d.value[h]] += 1
+        d.holders[g, d.value[h]] += 1
 
 
 @kernel_helper
 def leave(d: Dealing, i: int, g: int) -> None:
-    """Take person ``i`` of the dealing ``d`` out of group ``g`` again."""
+    """Take person ``i`` of the dealing ``d`` out of group ``g``."""
     d.seat[i] = -1
     k = 0
     while d.member[g, k] != i:
@@ -206,13 +206,13 @@ def leave(d: Dealing, i: int, g: int) -> None:
     d.members[g] -= 1
     d.member[g, k] = d.member[g, d.members[g]]
     for h in range(d.start[i], d.start[i + 1]):
-        d.held[g, d.value[h]] -= 1
+        d.holders[g, d.value[h]] -= 1
 
 
 @kernel_helper
 def exchange(d: Dealing, i: int, placed: NDArray[np.int64], number: int) -> bool:
-    """Make room for person ``i`` of the dealing ``d`` by moving somebody that was ``placed``, the
-    first ``number`` of these; True if i has a seat then."""
+    """Make room for person ``i`` of the dealing ``d`` by moving one of the first ``number`` people
+    ``placed``; whether i has a seat then."""
     k = 0
     while d.seat[i] < 0 and k < min(number, EXCHANGES):
         x = placed[(k * STRIDE + i) % number]

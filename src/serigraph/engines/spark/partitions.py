@@ -19,7 +19,7 @@ from serigraph.grouping import Box, Demand, whole_box, whole_cell
 from serigraph.grouping.cutting import cut_down
 from serigraph.grouping.districts import leaves
 from serigraph.grouping.layout import BOX, FEW, RIGHT, GroupingInput
-from serigraph.grouping.problem import facts, narrowed, scratch
+from serigraph.grouping.problem import grouping_input, narrowed, scratch
 from serigraph.model import Domain, Past, Population
 from serigraph.runtime.randomness import Randomness
 
@@ -105,7 +105,7 @@ def _blind_facts(
         values=pl.Series([[]] * people, dtype=pl.List(pl.String)),
         digest="",
     )
-    return facts(
+    return grouping_input(
         nobody_knows,
         Past.none(people),
         Demand(rules=(), minimum_size=1, interleave=False),
