@@ -242,12 +242,12 @@ def _sqlite_errors() -> Iterator[None]:
             raise StorageError(
                 "the catalog cannot be read or written",
                 where=CATALOG,
-                remedy="see that the disk has space and the folder can be written",
+                remedy="check that the disk has space and the folder is writable",
             ) from error
         if code == sqlite3.SQLITE_CONSTRAINT:
             raise ImpossibleState("the catalog refused a row", where=CATALOG) from error
         raise LedgerDamaged(
-            "the catalog is not readable as one",
+            "the catalog is not a readable SQLite file",
             where=CATALOG,
             remedy="restore the whole series from a backup",
         ) from error

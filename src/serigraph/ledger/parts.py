@@ -45,7 +45,7 @@ def id_type_of(ids: pl.Series) -> IdType:
     """Whether ids are integers or text; any other type is refused."""
     if ids.dtype not in _ID_TYPES:
         raise TableError(
-            f"ids of type {ids.dtype} cannot be kept",
+            f"ids of type {ids.dtype} cannot be stored",
             where="id column",
             remedy="give integers of at most 64 bits, or text",
         )

@@ -189,8 +189,8 @@ def recall_exposures(
 
 def _number(layout: Layout, releases: tuple[ReleaseRecord, ...], person: str | int) -> int:
     unknown = InputRefused(
-        "the ledger knows no person of this id",
-        remedy="give the id as it is in the id column of the table or the registry",
+        "the ledger has no person with this id",
+        remedy="give the id as in the id column of the table or the registry",
     )
     if not releases:
         raise unknown

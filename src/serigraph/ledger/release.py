@@ -47,7 +47,7 @@ def as_json(value: object) -> str:
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ImpossibleState("a draft holds something that JSON cannot say") from error
+        raise ImpossibleState("a draft holds something that JSON cannot express") from error
 
 
 @dataclass(frozen=True, slots=True)

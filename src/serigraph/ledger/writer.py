@@ -132,11 +132,11 @@ class Writer:
                 raise AlreadyPublished(
                     "this label is used already, for another table",
                     where=f"release {release.number}, {release.label}",
-                    remedy="give the release a label of its own",
+                    remedy="give the release another label",
                 )
         if os.path.lexists(self._layout.published(label)):
             raise AlreadyPublished(
-                "there is something at the place of this release already",
+                "something already exists at the path of this release",
                 where=f"releases/{label}",
                 remedy="move it out of the series, or use another label",
             )
