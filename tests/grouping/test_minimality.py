@@ -21,7 +21,7 @@ from grouping.cases import Case, case, number_line
 from grouping.naive import PastGroup, Person
 from serigraph.grouping import Method, forming
 from serigraph.grouping.districts import districts
-from serigraph.grouping.problem import facts
+from serigraph.grouping.problem import grouping_input
 from serigraph.privacy import ConstantRatio, Geometric
 
 Places = list[tuple[int, ...]]
@@ -63,7 +63,7 @@ def cells(problem: Case) -> NDArray[np.int64]:
     """The cells that people are dealt in: dealing itself sees no quasi-identifiers."""
     population = problem.population
     demand = forming.Demand(problem.demand.rules, problem.demand.minimum_size, interleave=True)
-    f = facts(population, problem.history, demand, problem.weight, problem.key)
+    f = grouping_input(population, problem.history, demand, problem.weight, problem.key)
     whole = forming.whole_cell(population.size, forming.whole_box(population.domains))
     has_sets = bool((np.diff(f.held_start) > 1).any())
     simple = problem.history.releases == 0 and not has_sets

@@ -11,7 +11,7 @@ import pytest
 from grouping.releases import generated, plan
 from serigraph.engines import make_release
 from serigraph.engines.local import demand_of
-from serigraph.grouping.problem import facts, narrowed
+from serigraph.grouping.problem import grouping_input, narrowed
 from serigraph.model import Domain, Past, Population
 from serigraph.runtime.randomness import SeededRandomness
 from serigraph.verification import RememberedReleases
@@ -32,7 +32,7 @@ def test_codes_are_as_narrow_as_the_largest_domain_allows(
 ) -> None:
     population = in_a_domain_of(size, 50)
     f = narrowed(
-        facts(
+        grouping_input(
             population,
             Past.none(50),
             demand_of(population.protected, plan("bucketised", "top-down")),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from grouping.cases import case, number_line
 from grouping.naive import Person
 from serigraph.grouping.past import next_target
-from serigraph.grouping.problem import facts, narrowed
+from serigraph.grouping.problem import grouping_input, narrowed
 from serigraph.privacy import ConstantRatio, Strategy
 from serigraph.records import Exposure
 from theorems.strategies import publishing_strategies, unspent_histories
@@ -31,7 +31,9 @@ def test_next_target_is_the_ratio_of_the_strategy(
         [Person((0,), frozenset({0, 1, 2}))], [number_line(2)], [strategy] * 3, [threshold] * 3
     )
     f = narrowed(
-        facts(problem.population, problem.history, problem.demand, problem.weight, problem.key)
+        grouping_input(
+            problem.population, problem.history, problem.demand, problem.weight, problem.key
+        )
     )
     kept = math.prod(1 - each.count / each.size for each in exposures)
     expected = strategy.ratio(threshold, len(exposures), survival)
@@ -46,7 +48,9 @@ def test_a_used_up_budget_asks_for_more_than_any_group() -> None:
     half = Fraction(1, 2)
     problem = case([Person((0,), frozenset({0}))], [number_line(2)], [ConstantRatio(2)], [half])
     f = narrowed(
-        facts(problem.population, problem.history, problem.demand, problem.weight, problem.key)
+        grouping_input(
+            problem.population, problem.history, problem.demand, problem.weight, problem.key
+        )
     )
     assert plain(f.rules, 0, 1, 0.5) == math.inf
     assert plain(f.rules, 0, 1, 0.0) == math.inf

@@ -17,7 +17,7 @@ from grouping.naive import PastGroup, Person, links_and_survival
 from model.settings import unhurried
 from serigraph.grouping.counts import clear, tally
 from serigraph.grouping.layout import Cell, GroupingInput
-from serigraph.grouping.problem import facts, narrowed, scratch
+from serigraph.grouping.problem import grouping_input, narrowed, scratch
 from serigraph.grouping.strata import sort_by_needs
 from serigraph.privacy import ConstantRatio, Geometric
 
@@ -32,7 +32,9 @@ def sorted_by_needs(f, s, people):  # type: ignore[no-untyped-def]
 
 def facts_of(problem: Case) -> GroupingInput:
     return narrowed(
-        facts(problem.population, problem.history, problem.demand, problem.weight, problem.key)
+        grouping_input(
+            problem.population, problem.history, problem.demand, problem.weight, problem.key
+        )
     )
 
 
@@ -122,8 +124,8 @@ def test_what_all_are_said_to_bear_leaves_everybody_enough(problem: Case) -> Non
             assert survival * (1 - 1 / Fraction(base)) >= 1 - problem.thresholds[value]
 
 
-@pytest.mark.parametrize(("size", "is_borne"), [(4, True), (3, False)])
-def test_the_worst_exposure_decides(size: int, is_borne: bool) -> None:
+@pytest.mark.parametrize(("size", "is_within"), [(4, True), (3, False)])
+def test_the_worst_exposure_decides(size: int, is_within: bool) -> None:
     past = (PastGroup(size, {0: 1}),)  # a ratio of 3.41 is asked for two releases at 1/2
     problem = case(
         [Person((0,), frozenset({0}), past), Person((1,), frozenset())],
@@ -131,4 +133,4 @@ def test_the_worst_exposure_decides(size: int, is_borne: bool) -> None:
         [ConstantRatio(2, replan=False)],
         [Fraction(1, 2)],
     )
-    assert problem.demand.history_within_budget(problem.population, problem.history) == is_borne
+    assert problem.demand.history_within_budget(problem.population, problem.history) == is_within

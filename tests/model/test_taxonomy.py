@@ -99,7 +99,7 @@ def _shared(taxonomy: Taxonomy, low: int, high: int) -> list[str]:
     ("rows", "problem"),
     [
         ([], "it has no lines"),
-        ([["a", "x"], ["b"]], "line 2 has another number of levels than line 1 (2)"),
+        ([["a", "x"], ["b"]], "line 2 has a different number of levels from line 1 (2)"),
         ([["a", "x"], ["a", "x"]], "line 2 repeats the leaf of line 1"),
         ([["a", "x", "*"], ["b", "x", "+"]], "line 2 puts 'x' under '+', line 1 under '*'"),
     ],

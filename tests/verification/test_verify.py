@@ -400,7 +400,12 @@ NO_BOXES = np.empty((2, 0), dtype=np.int32), np.empty((2, 0), dtype=np.int32)
         ("generalised", [0, 0, 1, 1], NO_BOXES, "a box over all quasi-identifiers"),
         ("generalised", [0, 0, 1, 1], ([[0], [3]], [[2], [4]]), "a box over all quasi"),
         ("generalised", [0, 0, 1, 2], TWO_BOXES, "in a group that has no box"),
-        ("generalised", [0, 0, 1, 1], (TWO_BOXES[0], TWO_BOXES[1][:1]), "other lower than upper"),
+        (
+            "generalised",
+            [0, 0, 1, 1],
+            (TWO_BOXES[0], TWO_BOXES[1][:1]),
+            "do not have the same shape",
+        ),
     ],
 )
 def test_what_cannot_be_a_release_in_its_form_is_refused(

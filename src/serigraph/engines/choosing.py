@@ -1,6 +1,6 @@
-"""The engines there are, and which of them does the work.
+"""The engines, and the choice between them.
 
-They are small records: what an engine needs is imported when it begins.
+Engines are small records: what one needs is imported when it starts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Local(ThisMachine):
-    """This machine, and no other."""
+    """This machine alone."""
 
     def workplace(
         self, series: Series, _table: Any, *, wait: float, measure: Measure, progress: Progress
@@ -38,14 +38,13 @@ class Local(ThisMachine):
 
 @dataclass(frozen=True)
 class Spark:
-    """A cluster: the session that is active, or one at ``master`` with ``settings``.
+    """A cluster: the active session, or one started at ``master`` with ``settings``.
 
-    Paths of tables are those that Spark reads, and the folder of a series must be one that driver
-    and executors share. ``partition_people`` is how many people a task gets, about; 0 is what suits
-    most machines.
+    Paths of tables are those that Spark reads, and driver and executors must share the folder of a
+    series. ``partition_people`` is roughly how many people a task gets; 0 suits most machines.
     """
 
-    master: str = ""  # this machine, if it is empty
+    master: str = ""  # empty: this machine
     settings: Mapping[str, str] = field(default_factory=dict)
     partition_people: int = 0
 
@@ -68,13 +67,13 @@ class Spark:
 
 
 def engine_for(engine: Engine, table: Any) -> Engine:
-    """The engine that a table is published with: a data frame of Spark is published on Spark."""
+    """The engine to publish a table with: Spark for a Spark data frame."""
     refuse_name(engine)
     return Spark() if isinstance(engine, Local) and is_spark_frame(table) else engine
 
 
 def is_spark_frame(table: Any) -> bool:
-    """Whether this is a data frame of Spark; asks without importing Spark."""
+    """Whether this is a Spark data frame; does not import Spark."""
     return type(table).__module__.startswith("pyspark.sql") and hasattr(table, "sparkSession")
 
 

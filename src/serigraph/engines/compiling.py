@@ -1,8 +1,8 @@
 """Kernels are compiled by the first release on a machine, ahead of their use: a small release is
 made up and released, in each form. Later releases load them the same way.
 
-Numba does so in a thread of its own. An interrupt strikes the main thread, wherever it is: inside
-Numba it would leave a lock closed, for which other threads wait.
+Numba does so in a separate thread. An interrupt strikes the main thread, wherever it is: inside
+Numba it would leave a lock closed that other threads wait for.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from serigraph.runtime.progress import Progress, no_progress
 from serigraph.runtime.randomness import SeededRandomness
 from serigraph.runtime.threads import wait_interruptibly
 
-_VALUES = 20  # that are protected
-_SIDE = math.isqrt(4 * DISTRICT)  # of a square with just enough people for districts
-_FEW = 64  # people of whom one holds a value, where few do
+_VALUES = 20  # protected values
+_SIDE = math.isqrt(4 * DISTRICT)  # of the smallest square with enough people for districts
+_FEW = 64  # people per holder, in the release with few holders
 
 
 def ready_kernels(progress: Progress = no_progress) -> Future[None]:
-    """Begin to load the kernels, and say when they are there; the table can be read meanwhile. If
-    this installation has not compiled them yet, that comes first, and is waited for."""
+    """Start loading the kernels; the future completes when they are there, and the table can be
+    read meanwhile. If this installation has not compiled them yet, waits until that is done."""
     ready: Future[None] = Future()
 
     def make_ready() -> None:
@@ -52,7 +52,7 @@ def ready_kernels(progress: Progress = no_progress) -> Future[None]:
             ready.set_result(None)
 
     is_compiled = _is_compiled()
-    # Whoever interrupts the program does not wait until everything is compiled.
+    # An interrupt must not have to wait until everything is compiled.
     Thread(target=make_ready, daemon=True).start()
     if not is_compiled:
         once = "for this run" if is_temporary(kernel_folder().parent) else "once per installation"
@@ -63,32 +63,32 @@ def ready_kernels(progress: Progress = no_progress) -> Future[None]:
 
 @cache
 def load_kernels() -> None:
-    """Load what a release needs, once a process; what is not in the cache is compiled."""
+    """Load what a release needs, once per process; what is not in the cache is compiled."""
     is_compiled = _is_compiled()
     rehearse()
     if not is_compiled:
-        with suppress(OSError):  # where that cannot be written, nothing was kept either
+        with suppress(OSError):  # if it cannot be written, nothing was cached either
             write_whole(_marker(), json.dumps(loaded_kernels()))
 
 
 def _is_compiled() -> bool:
-    """Whether all that a release needs was compiled, and is still there as it was."""
+    """Whether everything that a release needs was compiled, and is still there unchanged."""
     try:
         return all(map(is_kept, json.loads(_marker().read_bytes())))
-    except (OSError, ValueError, TypeError):  # TypeError: it is JSON, but no list of names
+    except (OSError, ValueError, TypeError):  # TypeError: JSON, but not a list of names
         return False
 
 
 def _marker() -> Path:
-    """Names the kernels that a release needs."""
+    """Lists the kernels that a release needs."""
     return kernel_folder() / "release.json"
 
 
 def rehearse() -> None:
-    """Make small releases in each form, and one that nobody can bear for their past. (The larger
-    ones are large enough for districts: all is called with the types that it has in any release.
-    The smallest come first, since nothing of them is left to other threads, for which a program
-    that was interrupted would wait.)"""
+    """Make small releases in each form, and one that is infeasible because of people's pasts. (The
+    larger ones are large enough for districts: everything is called with the types of any release.
+    The smallest come first: they leave no work to other threads, which an interrupted program would
+    have to wait for.)"""
     forms: tuple[Form, Form] = ("bucketised", "generalised")
     for size in (_SIDE, _SIDE**2):
         people = np.arange(size)

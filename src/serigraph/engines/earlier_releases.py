@@ -1,4 +1,4 @@
-"""What the verifier gets of the past: the ledger itself, or what a rehearsal remembers."""
+"""The verifier's view of the past: the ledger itself, or what a rehearsal remembers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from serigraph.verification import (
 
 
 def ledger_on_disk(layout: Layout, releases: Sequence[ReleaseRecord]) -> LedgerOnDisk:
-    """Where the parts of all releases lie, and what the catalog says of them."""
+    """Where the parts of all releases are, and what the catalog records about them."""
     return LedgerOnDisk(
         tuple(
             CommittedRelease(
@@ -36,7 +36,7 @@ def ledger_on_disk(layout: Layout, releases: Sequence[ReleaseRecord]) -> LedgerO
 
 
 def remembered(ids: pl.Series, names: Sequence[str], past: Past) -> RememberedReleases:
-    """The past of people as releases, for whoever has no ledger: rehearsals and tests."""
+    """The past of people as releases, where there is no ledger: in rehearsals and tests."""
     held = past.held
     lengths = np.diff(held.start)
     value_group = np.repeat(np.arange(held.groups), lengths)

@@ -1,10 +1,10 @@
-"""The interface of an engine: what it is asked for, step by step, and what it gives back.
+"""The interface of an engine: the steps of a release, and what each returns.
 
-A release goes one way, whichever engine makes it: ``Engine.workplace`` -> ``Workplace.read`` ->
+Every engine makes a release in the same steps: ``Engine.workplace`` -> ``Workplace.read`` ->
 ``Sources.prepare`` -> ``People.recall`` -> ``Recalled.make`` -> ``Unwritten.write`` ->
-``Staged.commit``. Each step gives the next one, so that none can be left out or come too early.
-`serigraph.publishing` walks this way and knows no engine; engines differ in what they do at each
-step. How to add one: implement the protocols below, and nothing else has to change.
+``Staged.commit``. Each step returns the next one, so that none can be skipped or come too early.
+`serigraph.publishing` takes these steps and knows no engine. To add an engine, implement the
+protocols below; nothing else has to change.
 """
 
 from __future__ import annotations
@@ -50,28 +50,28 @@ class Plan:
     allows_suppression: bool
     sensitive: str  # the column's name
     has_one_value: bool = False  # a generalised table shows each person's value, not a set
-    clearance: Fraction = Fraction(1, 4)  # of its limit, that a value is kept below by suppression
+    clearance: Fraction = Fraction(1, 4)  # suppression leaves this much of a limit
 
 
 @dataclass(frozen=True, repr=False)
 class VerifiedRelease(Undisclosed):
-    """A verified release: what the ledger commits, what the public sees, and its figures."""
+    """A verified release: what the ledger commits, what is published, and its figures."""
 
     population: Population  # after suppression
     raw: Population  # before suppression
     proof: Proof
-    tables: dict[str, pl.DataFrame]  # ``as_text`` of recoding gives them for reading
+    tables: dict[str, pl.DataFrame]  # for reading, see ``as_text`` of recoding
     widths: dict[str, float]  # NCP of each quasi-identifier
 
     def thresholds_left(self) -> dict[str, Fraction]:
-        """What groups may spend from now on of the thresholds that gaps of this release lower."""
+        """What groups may spend from now on of the thresholds that this release's gaps lower."""
         charged = {gap.value for gap in self.proof.gaps if gap.risk}
         left = self.population.protected
         return {value.name: value.threshold for value in left if value.name in charged}
 
     @property
     def rows(self) -> int:
-        """Rows with quasi-identifiers that the public gets."""
+        """Published rows with quasi-identifiers."""
         return next(iter(self.tables.values())).height
 
     @property
@@ -82,7 +82,7 @@ class VerifiedRelease(Undisclosed):
     def unique_rows(self) -> int:
         """Rows whose published quasi-identifiers no other row has."""
         if "quasi_identifiers" not in self.tables:
-            # Regions are disjoint: a row shares its own with the rows of its group only.
+            # Regions are disjoint: a row shares its region with the rows of its group only.
             return int(np.count_nonzero(self.proof.present_size == 1))
         shown = self.proof.ids
         if self.rows < len(shown):
@@ -93,7 +93,7 @@ class VerifiedRelease(Undisclosed):
         return unique_rows(codes, [domain.size for domain in self.population.domains])
 
     def figures(self) -> dict[str, object]:
-        """What is said of the release; counts and figures only."""
+        """What is reported about the release; counts and figures only."""
         proof = self.proof
         linked = np.zeros(len(proof.size), dtype=np.bool_)
         linked[proof.value_group] = True
@@ -126,9 +126,9 @@ def shown_values(proof: Proof) -> set[str]:
 
 
 def suppression_figures(proof: Proof, population: Population) -> dict[str, object]:
-    """How many holders of which value are missing, of values that the release still shows.
+    """How many holders of which value are missing, for values that the release still shows.
 
-    To name or count a value that it does not show would tell that somebody holds it.
+    Naming or counting a value that it does not show would reveal that somebody holds it.
     """
     shown = shown_values(proof)
     is_class = {value.name for value in population.protected if value.stands_for}
@@ -140,13 +140,13 @@ def suppression_figures(proof: Proof, population: Population) -> dict[str, objec
 
 
 Measure = Callable[[VerifiedRelease, Plan, Past, pl.Series], Any]
-"""What is kept for the documents of a verified release, or of each piece of one; the past is that
-of the people whose ids come last."""
+"""What is kept for the documents of a verified release, or of each piece of one; the last two
+arguments are the past and the ids of its people."""
 
 
 @dataclass(frozen=True)
 class PeopleFacts:
-    """What is known of the people of a table and a registry, whichever engine has read them."""
+    """What is known about the people of a table and a registry, whichever engine read them."""
 
     people: int  # in the table and in the registry
     present: int  # in the table
@@ -154,7 +154,7 @@ class PeopleFacts:
     differing_from_registry: int
     domains: tuple[Domain, ...]
     choice: ProtectedChoice
-    value_list: ValueList  # the policy's values beside those of the table
+    value_list: ValueList  # the policy's values and those of the table
     notes: tuple[str, ...]
 
 
@@ -168,11 +168,11 @@ class Known:
 
 @dataclass(frozen=True)
 class MadeFacts:
-    """What is said of a verified release; counts, figures and names of values only."""
+    """What is reported about a verified release; counts, figures and names of values only."""
 
     figures: Mapping[str, Any]
     widths: Mapping[str, float]  # NCP of each quasi-identifier
-    gap_risks: Mapping[str, Fraction]  # what suppression tells, by value
+    gap_risks: Mapping[str, Fraction]  # what suppression reveals, by value
     thresholds_left: Mapping[str, Fraction]  # of the values whose thresholds gaps have lowered
     withdrawn: tuple[str, ...]  # values that the release does not show at all
 
@@ -186,7 +186,7 @@ class Engine(Protocol):
         """Become the one writer of a series; see ``Series.writing``."""
 
     def auditor(self, series: Series) -> AbstractContextManager[Auditor]:
-        """What reads a series for an audit."""
+        """The reader of a series for an audit."""
 
     def export(self, series: Series, folder: Path) -> None:
         """Write the ledger as Parquet, by the published contract."""
@@ -203,11 +203,11 @@ class Workplace(Protocol):
 
 
 class Sources(Protocol):
-    """A table and a registry that were read."""
+    """A table and a registry, read."""
 
     def prepare(self, known: ProtectedChoice | None, progress: Progress) -> People:
-        """One record a person, checked against the policy; ``known`` is what is protected since the
-        first release."""
+        """One record per person, checked against the policy; ``known`` is what has been protected
+        since the first release."""
 
 
 class People(Protocol):
@@ -223,8 +223,8 @@ class People(Protocol):
         """Refuse a quasi-identifier that is unique for many people; ``where`` is the policy."""
 
     def recall(self, label: str, progress: Progress) -> Recalled:
-        """What the ledger knows of them; refuses a label or a table that is out already, and ids
-        that may belong to people whom the ledger knows under another spelling."""
+        """What the ledger knows about them; refuses a label or a table that is already published,
+        and ids that may belong to people whom the ledger knows under another spelling."""
 
 
 class Recalled(Protocol):
@@ -232,7 +232,7 @@ class Recalled(Protocol):
 
     @property
     def digest(self) -> str:
-        """Of the table."""
+        """Digest of the table."""
 
     @property
     def known(self) -> Known: ...
@@ -251,15 +251,15 @@ class Unwritten(Protocol):
     def facts(self) -> MadeFacts: ...
 
     def write(self, output: Output, progress: Progress) -> Staged:
-        """Write the public tables into the staging folder, and get the ledger's parts ready."""
+        """Write the public tables into the staging folder, and prepare the ledger's parts."""
 
 
 class Staged(Protocol):
-    """A release whose tables are written, and which nobody has seen yet."""
+    """A release whose tables are written but not yet published."""
 
     @property
     def measured(self) -> tuple[Any, ...]:
-        """What ``Measure`` gave, piece by piece."""
+        """What ``Measure`` returned, piece by piece."""
 
     def commit(self, draft: ReleaseDraft) -> ReleaseRecord:
         """Make the release exist, then public."""

@@ -1,4 +1,4 @@
-"""The engine for one machine: form groups, suppress at the last resort, verify, recode."""
+"""The engine for one machine: form groups, suppress as a last resort, verify, recode."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from serigraph.verification import EarlierReleases, Proposal, check_gaps, verify
 
 def make_release(
     population: Population,
-    history: Past,
+    past: Past,
     earlier: EarlierReleases,
     plan: Plan,
     randomness: Randomness,
@@ -39,19 +39,19 @@ def make_release(
 ) -> VerifiedRelease:
     """Make a release in memory.
 
-    Groups are formed by the ``history`` of these people; the verifier does not see it, and reads
-    the ``earlier`` releases. Raises `Infeasible` where values do not fit and nobody allowed to
-    suppress them, or their absence would tell too much, and `GuaranteeExceeded` where the verifier
+    Groups are formed by the ``past`` of these people; the verifier does not see it, and reads
+    the ``earlier`` releases. Raises `Infeasible` if values do not fit and suppression is not
+    allowed, or if their absence would reveal too much, and `GuaranteeExceeded` if the verifier
     disagrees.
     """
     if plan.is_presence_known and not population.present.all():
-        # People who are known to be absent give no cover and are exposed to nothing.
-        history = history.subset(population.present)
+        # People known to be absent give no cover and are exposed to nothing.
+        past = past.subset(population.present)
         population = population.subset(population.present)
     progress("ordering")
     whole, hopeless = population, ""
     try:
-        population, history, grouping = _fitted(whole, history, plan, randomness, progress)
+        population, past, grouping = _fitted(whole, past, plan, randomness, progress)
         if not population.present.any():
             hopeless = "suppression would leave nobody to publish"
         elif population is not whole:
@@ -66,37 +66,37 @@ def make_release(
         before = Counts.of(whole)
         base = demand_of(whole.protected, plan).base_targets(whole)
         missing = missing_holders(before, Counts.of(population))
-        raise refusal(before, base, missing, plan, history.releases, hopeless)
+        raise refusal(before, base, missing, plan, past.releases, hopeless)
     return finished(whole, population, earlier, plan, grouping, randomness, progress=progress)
 
 
 def _fitted(
     whole: Population,
-    history: Past,
+    past: Past,
     plan: Plan,
     randomness: Randomness,
     progress: Progress,
 ) -> tuple[Population, Past, Grouping]:
-    """Groups that bear all their values, and the people in them; a value that somebody cannot bear
-    is withdrawn from the release altogether, since to keep it away from that person alone would
-    tell where it was."""
+    """Groups that allow all their values, and the people in them. A value that exceeds somebody's
+    budget is withdrawn from the release altogether: to keep it away from that person alone would
+    reveal where it was."""
     population = whole
     while True:
         population = thinned(whole, population, plan, randomness)
         leaves_holes = plan.is_presence_known and plan.form == "bucketised"
         if leaves_holes and not population.present.all():
-            history = history.subset(population.present)
+            past = past.subset(population.present)
             population = population.subset(population.present)
         demand = demand_of(population.protected, plan)
-        found = formed(population, history, demand, plan, randomness, progress=progress)
+        found = formed(population, past, demand, plan, randomness, progress=progress)
         if isinstance(found, Grouping):
-            return population, history, found
+            return population, past, found
         population = withdrawn(population, found)
 
 
 def formed(
     population: Population,
-    history: Past,
+    past: Past,
     demand: Demand,
     plan: Plan,
     randomness: Randomness,
@@ -104,20 +104,18 @@ def formed(
     at_least: NDArray[np.int64] | int = 0,
     progress: Progress = no_progress,
 ) -> Grouping | NDArray[np.int32]:
-    """Groups, or the values that somebody cannot bear; see ``form_groups``.
+    """Groups, or the values that exceed somebody's budget; see ``form_groups``.
 
-    Where the strategy asks the same of everybody and nobody's past asks for more, groups are formed
-    without looking at the past, which is faster. That is settled by the pasts alone: to form groups
-    a second time because the first ones failed would tell who holds a value.
+    If the strategy requires the same of everybody and nobody's past requires more, groups are
+    formed without looking at the past, which is faster. Only the pasts decide this: to form groups
+    a second time because the first ones failed would reveal who holds a value.
     """
     weight = _weight(population, plan)
-    asks_the_same = plan.strategy.asks_the_same_of_everybody(history.releases)
-    if asks_the_same and demand.history_within_budget(population, history):
-        history = Past.none(population.size)
+    asks_the_same = plan.strategy.asks_the_same_of_everybody(past.releases)
+    if asks_the_same and demand.history_within_budget(population, past):
+        past = Past.none(population.size)
     keys = randomness.keys(population.size)
-    return form_groups(
-        population, history, demand, plan.method, weight, keys, box, at_least, progress
-    )
+    return form_groups(population, past, demand, plan.method, weight, keys, box, at_least, progress)
 
 
 def finished(
@@ -129,11 +127,11 @@ def finished(
     randomness: Randomness,
     progress: Progress = no_progress,
 ) -> VerifiedRelease:
-    """Verify groups, and recode their people; ``whole`` is who there was before suppression."""
+    """Verify groups, and recode their people; ``whole`` is the population before suppression."""
     demand = demand_of(population.protected, plan)
     grouping = _relabelled(grouping, population.present, randomness)
     progress("verifying")
-    # Recoding does not wait for the verifier, but nobody sees a table before it agrees.
+    # Recoding does not wait for the verifier, but no table leaves before it agrees.
     with ThreadPoolExecutor(1) as beside:
         recoded = beside.submit(_recoded, population, demand, plan, grouping, randomness)
         proof = verify(
@@ -167,7 +165,7 @@ def _recoded(
     grouping: Grouping,
     randomness: Randomness,
 ) -> tuple[dict[str, pl.DataFrame], NDArray[np.float64]]:
-    """The tables, and how much they hide of each quasi-identifier."""
+    """The tables, and the width (NCP) of each quasi-identifier."""
     known = None
     if demand.interleave:
         shows_absent = not plan.is_presence_known
@@ -188,17 +186,17 @@ def _recoded(
 
 
 def _weight(population: Population, plan: Plan) -> NDArray[np.uint8]:
-    """Who counts in n: everybody, or whoever the adversary knows to be there."""
+    """Who counts in n: everybody, or only those whom the adversary knows to be present."""
     if plan.is_presence_known:
         return population.present.astype(np.uint8)
     return np.ones(population.size, dtype=np.uint8)
 
 
 def _relabelled(grouping: Grouping, present: NDArray[np.bool_], randomness: Randomness) -> Grouping:
-    """The same groups under random numbers, which are written over the old ones: the number of a
-    group says nothing about its place.
+    """The same groups under random numbers, written over the old ones: the number of a group
+    reveals nothing about its place.
 
-    Groups without anybody present come behind, so that the others have the numbers of the proof.
+    Groups without a present member come last, so that the others have the numbers of the proof.
     """
     group = grouping.group
     is_shown = occurring(group, grouping.groups, present)

@@ -59,16 +59,16 @@ def write_tables(
             path = folder / f"{name}.{ending}"
             new_file(path).close()
             FORMATS[ending].write(tables[name], path, output.formulas)
-    except (OSError, pl.exceptions.ComputeError) as error:  # the latter is how Parquet fails
+    except (OSError, pl.exceptions.ComputeError) as error:  # the latter from Parquet
         raise StorageError(
             "the tables of the release could not be written",
             where=str(folder),
-            remedy="free space on the disk, or see to its permissions, and publish again",
+            remedy="free space on the disk, or check its permissions, and publish again",
         ) from error
 
 
 class TablesInMemory(Mapping[str, pl.DataFrame]):
-    """The tables of a release, with text where they still have numbers for texts."""
+    """The tables of a release, with codes decoded to text."""
 
     def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
         self._tables = tables
@@ -84,7 +84,7 @@ class TablesInMemory(Mapping[str, pl.DataFrame]):
 
 
 class TablesOnDisk(Mapping[str, pl.DataFrame]):
-    """The tables of a release that may be larger than memory: each is read when it is asked for."""
+    """The tables of a release that may exceed memory: each is read when asked for."""
 
     def __init__(self, folder: Path) -> None:
         self._files = {
@@ -220,7 +220,7 @@ class _Unwritten(Undisclosed):
     place: _Workplace
     plan: Plan
     past: Past
-    past_ids: pl.Series  # of the people that the past is of
+    past_ids: pl.Series  # of the people in the past
     made: VerifiedRelease
 
     @property

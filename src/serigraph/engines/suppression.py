@@ -1,9 +1,9 @@
-"""What does not fit, said so that a person can act on it, and suppression, the last resort: which
-values are left out, and what their absence costs.
+"""What does not fit, explained so that the publisher can act on it, and suppression, the last
+resort: which values are left out, and what their absence reveals.
 
-How many holders of a value are left out depends on counts alone, and who they are is drawn at
-random, before any group is formed. So groups say nothing about what is missing, and nothing that is
-missing says where it was.
+How many holders of a value are left out depends on counts alone, and they are drawn at random,
+before any group is formed. So groups say nothing about what is missing, and nothing reveals where
+it was.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Counts:
-    """The people of a release in counts."""
+    """Counts of the people of a release."""
 
     protected: tuple[ProtectedValue, ...]
     holders: NDArray[np.int64]  # of each protected value
     people: int
     present: int
-    values: int  # of people, that the release would show
+    values: int  # pairs of a person and a value that the release would show
 
     @staticmethod
     def of(population: Population) -> Counts:
@@ -54,10 +54,10 @@ def excess_holders(
     people: int,
     clearance: Fraction,
 ) -> dict[int, int]:
-    """The values that more people hold than any grouping of ``people`` bears, and how many of the
-    holders are left out; the first class alone, if there is one among them.
+    """The values with more holders than any grouping of ``people`` allows, and how many holders are
+    left out; only the first class, if there is one among them.
 
-    Giving up a class takes values and other classes along: ask again until nothing is left.
+    Suppressing a class also suppresses values and other classes: ask again until nothing is left.
     """
     found = np.flatnonzero(holders * base > people * (1 + 1e-12)).tolist()
     classes = [value for value in found if protected[value].stands_for]
@@ -85,10 +85,10 @@ def refusal(
     releases: int,
     hopeless: str = "",
 ) -> Infeasible:
-    """The error for a release that cannot be made without suppression, ``releases`` being out.
+    """The error for a release that is infeasible without suppression, after ``releases`` releases.
 
     ``missing`` has the values that suppression would leave out, or did before it turned out to be
-    ``hopeless``, for that reason.
+    ``hopeless``, for the reason given.
     """
     holders, people = before.holders, before.people
     problems = []
@@ -133,7 +133,7 @@ def refusal(
 def _changes_that_help(
     gentler_strategy: str, *, could_add_registry: bool, is_first: bool
 ) -> list[str]:
-    """What a publisher can still change so that values fit; what a release froze is left out."""
+    """What a publisher can still change so that values fit, except what a release has frozen."""
     return [
         *([gentler_strategy] if gentler_strategy else []),
         *(["add a registry"] if could_add_registry else []),
@@ -142,7 +142,7 @@ def _changes_that_help(
 
 
 class TellingGaps(Exception):
-    """What is missing would tell more about somebody than a threshold allows."""
+    """What is missing would reveal more about somebody than a threshold allows."""
 
     def __init__(self, population: Population) -> None:
         super().__init__()
@@ -150,8 +150,8 @@ class TellingGaps(Exception):
 
 
 def demand_of(protected: Sequence[ProtectedValue], plan: Plan) -> Demand:
-    """What the plan asks of every group."""
-    from serigraph.grouping import Demand  # compiled code, which counts alone do not need
+    """What the plan requires of every group."""
+    from serigraph.grouping import Demand  # compiled code, not needed for counts alone
 
     return Demand(
         rules=tuple(plan.strategy.rule(value.threshold) for value in protected),
@@ -163,15 +163,15 @@ def demand_of(protected: Sequence[ProtectedValue], plan: Plan) -> Demand:
 def thinned(
     whole: Population, population: Population, plan: Plan, randomness: Randomness
 ) -> Population:
-    """The population without the holders of a value that are too many for any grouping of it.
+    """The population without the holders of a value that exceed what any grouping allows.
 
-    ``whole`` is the population before anything was suppressed. What its gaps cost is charged to the
-    thresholds; ``TellingGaps`` where that leaves nothing of one.
+    ``whole`` is the population before suppression. What its gaps reveal is charged to the
+    thresholds; ``TellingGaps`` if nothing is left of one.
     """
     while True:
         population = charged(whole, population)
         base = demand_of(population.protected, plan).base_targets(population)
-        # Where presence is known, people who lose their record give the others no more cover.
+        # Where presence is known, people who lose their record no longer give cover to others.
         people = len(population.values) if plan.is_presence_known else population.size
         holders = np.bincount(population.held, minlength=len(base))
         excess = excess_holders(population.protected, holders, base, people, plan.clearance)
@@ -189,7 +189,7 @@ def withdrawn(population: Population, values: NDArray[np.int32]) -> Population:
 
 
 def charged(whole: Population, population: Population) -> Population:
-    """The population with what its gaps leave of the thresholds; see `serigraph.privacy.gaps`."""
+    """The population with the thresholds that its gaps leave; see `serigraph.privacy.gaps`."""
     if population is whole:
         return population
     records, without_record = len(population.values), population.size - len(population.values)
@@ -200,7 +200,7 @@ def charged(whole: Population, population: Population) -> Population:
     without_record += whole.size - population.size
     has_record = np.zeros(whole.size, dtype=np.bool_)
     has_record[whole.ids.search_sorted(population.ids).to_numpy()] = population.present
-    no_progress = np.bincount(value[has_record[person]], minlength=values)
+    missing_silently = np.bincount(value[has_record[person]], minlength=values)
     missing = np.bincount(value, minlength=values)
     holders = np.bincount(population.held, minlength=values)
     is_visible = without_record == whole.present.sum() - records  # nobody else is absent
@@ -208,9 +208,9 @@ def charged(whole: Population, population: Population) -> Population:
     for number, each in enumerate(whole.protected):
         risk = gap_risk(
             without_record=without_record,
-            missing_without_record=int(missing[number] - no_progress[number]),
+            missing_without_record=int(missing[number] - missing_silently[number]),
             silent=records - int(holders[number]),
-            missing_silently=int(no_progress[number]),
+            missing_silently=int(missing_silently[number]),
         )
         if risk > each.threshold:
             raise TellingGaps(population)
@@ -235,7 +235,7 @@ def _is_told_by_a_class(
 def _drawn(
     population: Population, excess: dict[int, int], randomness: Randomness
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Pairs (person, value) to give up: so many holders of each value, at random."""
+    """Pairs (person, value) to suppress: this many holders of each value, at random."""
     person = np.repeat(np.arange(population.size), np.diff(population.held_start))
     persons: list[NDArray[np.int64]] = []
     values: list[NDArray[np.int32]] = []

@@ -1,4 +1,4 @@
-"""Forming groups: arrays in, group numbers out. What comes out is a proposal, not a fact."""
+"""Forming groups: arrays in, group numbers out. The result is only a proposal."""
 
 from serigraph.grouping.forming import (
     Box,

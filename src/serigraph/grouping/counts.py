@@ -1,4 +1,4 @@
-"""Counts: how many hold each value in a cell, and what that asks of its groups."""
+"""Counts: how many people in a cell hold each value, and the group sizes that this requires."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from serigraph.grouping.layout import FEW, SLACK, Cell, GroupingInput, Scratch
 from serigraph.runtime.compiled import int64, kernel_helper
 
-LARGEST = 1e15  # people that are asked for, at the most: a target may be infinite
+LARGEST = 1e15  # caps the people asked for: a target may be infinite
 
 
 @kernel_helper
-def held_by(f: GroupingInput, person: int) -> tuple[int, int]:
-    """Where the values that a ``person`` holds begin and end. Mostly that need not be looked up."""
+def value_range(f: GroupingInput, person: int) -> tuple[int, int]:
+    """The range of the values that a ``person`` holds; looked up only if some hold several."""
     begin, end = int64(person), int64(person) + 1
     if not f.holds_one:
         begin, end = f.held_start[person], f.held_start[person + 1]
@@ -28,7 +28,7 @@ def tally(f: GroupingInput, s: Scratch, people: NDArray[np.uint32], cell: Cell) 
     for i in range(cell.begin, cell.end):
         person = people[i]
         n += f.weight[person]
-        begin, end = held_by(f, person)
+        begin, end = value_range(f, person)
         for h in range(begin, end):
             value = f.held[h]
             s.touched[touched] = value
@@ -39,14 +39,14 @@ def tally(f: GroupingInput, s: Scratch, people: NDArray[np.uint32], cell: Cell) 
 
 @kernel_helper
 def clear(s: Scratch, touched: int) -> None:
-    """Forget a tally."""
+    """Reset a tally."""
     for t in range(touched):
         s.holders[s.touched[t]] = 0
 
 
 @kernel_helper
 def sort_values(s: Scratch, touched: int) -> None:
-    """Put the values touched in the order of their numbers."""
+    """Sort the touched values by number."""
     for t in range(1, touched):
         value, k = s.touched[t], t
         while k > 0 and s.touched[k - 1] > value:
@@ -57,7 +57,7 @@ def sort_values(s: Scratch, touched: int) -> None:
 
 @kernel_helper
 def has_counts(f: GroupingInput, s: Scratch, people: NDArray[np.uint32], cell: Cell) -> bool:
-    """Whether the values' shares alone, without history, allow the cell; cheap and necessary."""
+    """Whether the values' shares alone, without the past, allow the cell; cheap and necessary."""
     n, touched = tally(f, s, people, cell)
     size = group_size(f, s, touched) if f.interleave else n
     is_valid = n >= f.minimum_size and (touched == 0 or counts_fit(s, f.base, touched, n, size))
@@ -67,8 +67,8 @@ def has_counts(f: GroupingInput, s: Scratch, people: NDArray[np.uint32], cell: C
 
 @kernel_helper
 def counts_fit(s: Scratch, need: NDArray[np.float64], touched: int, n: int, size: int) -> bool:
-    """Whether n people can be dealt into groups of ``size`` as far as the counts go, if groups are
-    to have ``need`` members for each holder of a value."""
+    """Whether the counts let n people be dealt into groups of ``size`` with ``need`` members per
+    holder of a value."""
     groups = max(n // max(size, 1), 1)
     even = n // groups
     fit = True
@@ -80,7 +80,7 @@ def counts_fit(s: Scratch, need: NDArray[np.float64], touched: int, n: int, size
 
 @kernel_helper
 def group_size(f: GroupingInput, s: Scratch, touched: int) -> int:
-    """The smallest size in which every touched value may be held once."""
+    """The smallest size in which every touched value may have one holder."""
     size = max(f.minimum_size, 1)
     for t in range(touched):
         size = max(size, int(np.ceil(f.base[s.touched[t]] * (1.0 - SLACK))))
@@ -89,7 +89,7 @@ def group_size(f: GroupingInput, s: Scratch, touched: int) -> int:
 
 @kernel_helper
 def size_needed(f: GroupingInput, s: Scratch, touched: int) -> float:
-    """The size that a cell would need as one group, as far as the counts of its values go."""
+    """The size that the counts of its values require of a cell as one group."""
     need = 0.0
     for t in range(touched):
         need = max(need, s.holders[s.touched[t]] * f.base[s.touched[t]])
@@ -98,12 +98,12 @@ def size_needed(f: GroupingInput, s: Scratch, touched: int) -> float:
 
 @kernel_helper
 def holders_in(f: GroupingInput, people: NDArray[np.uint32], cell: Cell) -> tuple[int, int]:
-    """How many people of a cell hold something that is protected, and how many groups they need so
-    that each can have one alone, if they are few and some hold several values: sets may exclude
-    each other in ways that counts do not show. Otherwise they need 0."""
+    """How many people of a cell hold something protected, and how many groups they need so that
+    each can have one alone. The latter is worked out only for few holders of whom some hold several
+    values (sets may exclude each other in ways that counts do not show); otherwise it is 0."""
     holders, held = int64(0), int64(0)
     for i in range(cell.begin, cell.end):
-        begin, end = held_by(f, people[i])
+        begin, end = value_range(f, people[i])
         holders += begin < end
         held += end - begin
     return holders, holders if held > holders and holders <= FEW else int64(0)
@@ -113,9 +113,9 @@ def holders_in(f: GroupingInput, people: NDArray[np.uint32], cell: Cell) -> tupl
 def room_for_all(
     f: GroupingInput, s: Scratch, touched: int, size: int, knows_needs: bool, apart: int
 ) -> int:
-    """How many people a side of a cut needs so that it could hold every holder of the cell, in
-    groups of ``size`` where these interleave, of which holders of sets need ``apart``. If ``s``
-    ``knows_needs``, by the targets of the cell's own people."""
+    """How many people a side of a cut needs so that it could take every holder of the cell. Where
+    groups of ``size`` interleave, holders of sets need ``apart`` of them. If ``s`` ``knows_needs``,
+    the targets are those of the cell's own people."""
     room = size
     if f.interleave:
         largest = size

@@ -1,4 +1,4 @@
-"""Cuts: which ones a cell may have, and how good each of them is."""
+"""Cuts: which ones a cell may have, and how good each is."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.grouping.layout import BOX, SLACK, Cell, GroupingInput, Scratch
-from serigraph.grouping.past import are_sound
+from serigraph.grouping.past import are_both_valid
 from serigraph.grouping.sorted_cell import SortedCell
 from serigraph.runtime.compiled import int64, kernel_helper
 
-TRIES = 16  # cuts, before a cell is left as it is
-WASTEFUL = 1.5  # a cut that leaves room for fewer groups than before seems so much wider
-FORESIGHT = 2.0  # how much wider a cut seems for all that the values on its sides need
+TRIES = 16  # cuts tried before a cell is left as it is
+WASTEFUL = 1.5  # penalty on the width of a cut that leaves room for fewer groups than before
+FORESIGHT = 2.0  # penalty on the width of a cut if the values on its sides need all their people
 
 
 class CutRules(NamedTuple):
@@ -23,8 +23,8 @@ class CutRules(NamedTuple):
     weight: int  # people of the cell that count in its size
     size: int  # of the groups
     least: int  # people on either side
-    is_crowded: bool  # a value needs much of the cell: what both sides need is lost for later cuts
-    is_blind: bool  # values play no part
+    is_crowded: bool  # a value needs much of the cell: what both sides need limits later cuts
+    is_blind: bool  # ignores values
     asks_past: bool  # sides are checked against every member's past
 
 
@@ -32,14 +32,13 @@ class CutRules(NamedTuple):
 def list_cuts(
     f: GroupingInput, view: SortedCell, box: NDArray[np.int64], cell: Cell, rules: CutRules
 ) -> int:
-    """List the cuts of a ``cell`` of the view with their scores, the lower the better; returns how
-    many.
+    """List the cuts of a ``cell`` of the view with their scores, lower is better; returns how many.
 
     A cut is a row: column, people on the left in the order of the column, last code on the left.
-    ``box`` is the row of the cell: only its shallowest boundaries may be cut. Both sides must be
-    able to stand by themselves as far as the counts of values go. The score is the width of both
-    sides, weighted by people; it grows where people are left over, and in a crowded cell with what
-    the values on both sides need. (In a cell with few holders, that would tell where they are.)
+    ``box`` is the row of the cell: only its shallowest boundaries may be cut. The counts of values
+    must allow each side as a group. The score is the width of both sides, weighted by people; it
+    grows where people are left over, and in a crowded cell with what the values on both sides need.
+    (In a cell with few holders, that would reveal where they are.)
     """
     found = int64(0)
     blocks = int64(0)
@@ -50,7 +49,7 @@ def list_cuts(
         lowest, highest = view.ranked[d, cell.begin], view.ranked[d, cell.end - 1]
         if f.codes[d, view.who[lowest]] != f.codes[d, view.who[highest]]:
             if not f.interleave:
-                blocks = find_those_apart(view, d, cell)
+                blocks = find_distinct(view, d, cell)
             found = list_cuts_of(f, view, box, d, blocks, rules, found)
     return found
 
@@ -72,7 +71,7 @@ def list_cuts_of(
     ranked = view.ranked[d]
     a, n = view.begin[0], view.begin[blocks] - view.begin[0]
     first, last = possible_cuts(f, view, d, blocks, rules)
-    if first <= last:  # widths take long
+    if first <= last:  # widths are slow to compute
         find_widths(view, d, blocks, max(last, blocks - first))
     left = rules.weight
     for k in range(blocks - 1 if first <= last else -1, first - 1, -1):
@@ -81,7 +80,7 @@ def list_cuts_of(
             left -= int64(f.weight[view.who[ranked[place]]])
         left = i if rules.weight == n else left
         code = int64(-1)
-        if k <= last and can_part(view, blocks, k, left, rules.weight - left, rules):
+        if k <= last and may_cut(view, blocks, k, left, rules.weight - left, rules):
             code = int64(f.codes[d, view.who[ranked[a + i - 1]]])
             if not f.interleave:
                 right_code = int64(f.codes[d, view.who[ranked[a + i]]])
@@ -106,19 +105,19 @@ def list_cuts_of(
 def possible_cuts(
     f: GroupingInput, view: SortedCell, d: int, blocks: int, rules: CutRules
 ) -> tuple[int, int]:
-    """The first and the last cut between the ``blocks`` of a column that are possible as far as
-    counts go, if everybody counts: each by how many blocks are on its left."""
+    """The first and the last cut between the ``blocks`` of a column that the counts allow if
+    everybody counts: each as the number of blocks on its left."""
     first, last = int64(1), blocks - 1
     if not rules.is_blind:
         most = (rules.weight - rules.least) * (1.0 + SLACK)
         on_left, on_right = find_side_needs(view, d, blocks, rules.size, f.interleave, most)
         first, last = max(first, blocks - on_right), min(last, on_left)
     a, b = view.begin[0], view.begin[blocks]
-    while first <= last and not can_part(
+    while first <= last and not may_cut(
         view, blocks, first, view.begin[first] - a, b - view.begin[first], rules
     ):
         first += 1
-    while first <= last and not can_part(
+    while first <= last and not may_cut(
         view, blocks, last, view.begin[last] - a, b - view.begin[last], rules
     ):
         last -= 1
@@ -126,9 +125,9 @@ def possible_cuts(
 
 
 @kernel_helper
-def can_part(view: SortedCell, blocks: int, k: int, left: int, right: int, rules: CutRules) -> bool:
-    """Whether a cut behind ``k`` of the ``blocks`` is possible as far as counts go, with so many
-    people, ``left`` and ``right`` of it, that count."""
+def may_cut(view: SortedCell, blocks: int, k: int, left: int, right: int, rules: CutRules) -> bool:
+    """Whether the counts allow a cut behind ``k`` of the ``blocks``, with ``left`` and ``right``
+    people on its sides that count."""
     return (
         left >= rules.least
         and right >= rules.least
@@ -144,8 +143,8 @@ def can_part(view: SortedCell, blocks: int, k: int, left: int, right: int, rules
 
 @kernel_helper
 def find_whole_groups(view: SortedCell, cell: Cell, size: int) -> int:
-    """Write where the blocks of a ``cell`` of the view begin, if cuts are behind whole groups;
-    returns their number."""
+    """Write where the blocks of a ``cell`` of the view begin if cuts are made behind whole groups;
+    returns the number of blocks."""
     blocks = int64(0)
     begin = cell.begin
     while begin < cell.end:
@@ -160,8 +159,8 @@ def find_whole_groups(view: SortedCell, cell: Cell, size: int) -> int:
 
 
 @kernel_helper
-def find_those_apart(view: SortedCell, d: int, cell: Cell) -> int:
-    """The same, if cuts are between people that lie apart in a column."""
+def find_distinct(view: SortedCell, d: int, cell: Cell) -> int:
+    """The same if cuts are made between people who differ in a column."""
     view.begin[0] = cell.begin
     blocks = int64(0)
     before = view.at[d, view.ranked[d, cell.begin]]
@@ -221,9 +220,9 @@ def find_side_needs(
     view: SortedCell, d: int, blocks: int, size: int, interleave: bool, most: float
 ) -> tuple[int, int]:
     """Write, for the cuts between the ``blocks`` of a column, what the values of each side need:
-    the size of one group, or, where groups ``interleave``, so many groups of ``size``. Returns how
-    many blocks need no more than ``most`` people on the left, and how many on the right; nothing is
-    written beyond both."""
+    the size of one group or, where groups ``interleave``, of whole groups of ``size`` together.
+    Returns how many blocks need at most ``most`` people on the left, and how many on the right;
+    nothing is written beyond these."""
     for side in range(2):
         for value in range(len(view.base)):
             view.holders[side, value] = 0.0
@@ -232,7 +231,7 @@ def find_side_needs(
     left, right = a, b - 1
     first, last = a, b - 1
     while first < b and (need_left <= most or need_right <= most):
-        # Written for everybody, and kept for the last of a block.
+        # Branch-free: written for everybody, and the last of a block stays.
         need_left = with_person(view, int64(0), view.ranked[d, first], size, interleave, need_left)
         view.need[0, view.block_of[first] + 1] = need_left
         left += need_left <= most
@@ -250,7 +249,7 @@ def find_side_needs(
 def with_person(
     view: SortedCell, side: int, person: int, size: int, interleave: bool, need: float
 ) -> float:
-    """Count what a ``person`` holds on a ``side``; what the values there need then, if they had
+    """Count what a ``person`` holds on a ``side``; returns what the values there need now, given
     the ``need`` before, in groups of ``size`` that may ``interleave``."""
     need = with_holder(view, side, view.value[person], size, interleave, need)
     if len(view.more) > 0:
@@ -279,8 +278,8 @@ def with_holder(
 
 @kernel_helper
 def shallowest_boundary(f: GroupingInput, d: int, first: int, last: int) -> int:
-    """How deep in the taxonomy of a column the shallowest boundary between the codes ``first`` and
-    ``last`` lies; 0 without one."""
+    """The depth in a column's taxonomy of the shallowest boundary between the codes ``first`` and
+    ``last``; 0 without one."""
     depth = int64(0)
     if f.has_taxonomy[d]:
         depth = int64(f.divergence[f.offset[d] + first])
@@ -302,8 +301,7 @@ def boundary(f: GroupingInput, d: int, left: int, right: int, shallowest: int) -
 
 @kernel_helper
 def next_cut(view: SortedCell, found: int) -> int:
-    """The best of the cuts ``found`` by its row, or -1; one that was
-    tried has an infinite score."""
+    """The row of the best of the cuts ``found``, or -1; a cut already tried scores infinity."""
     best = int64(-1)
     lowest = np.inf
     for c in range(found):
@@ -322,9 +320,9 @@ def choose_cut(
     cell: Cell,
     rules: CutRules,
 ) -> int:
-    """The cut of a ``cell`` of the view, by its row in the list, or -1 if none will do; ``box`` is
-    the row of the cell. Where the past is asked, a cut that the counts allow is checked against
-    every member's own."""
+    """The row of the cut to make in a ``cell`` of the view, or -1 if none will do; ``box`` is the
+    row of the cell. If the rules ask for it, a cut that the counts allow is also checked against
+    every member's past."""
     found = list_cuts(f, view, box, cell, rules)
     cut = next_cut(view, found)
     is_checked = not rules.asks_past
@@ -334,7 +332,7 @@ def choose_cut(
         ranked = view.ranked[view.cuts[cut, 0]]
         for i in range(cell.end - cell.begin):
             view.spare[i] = view.who[ranked[cell.begin + i]]
-        is_checked = are_sound(f, s, view.spare, view.cuts[cut, 1], cell.end - cell.begin)
+        is_checked = are_both_valid(f, s, view.spare, view.cuts[cut, 1], cell.end - cell.begin)
         tries += 1
         if not is_checked:
             cut = next_cut(view, found) if tries < TRIES else int64(-1)

@@ -32,13 +32,13 @@ from serigraph.grouping.layout import (
     Scratch,
     copy_row,
 )
-from serigraph.grouping.past import box_state, find_needs, is_borne
+from serigraph.grouping.past import box_state, find_needs, fits_pasts
 from serigraph.grouping.sorted_cell import apply_cut, sorted_cell
 from serigraph.runtime.compiled import allocating_helper, int64, kernel, kernel_helper
 
-LARGE = 512  # people of a larger cell are sampled to choose its cut
-GROUPS_TO_DEAL = 8  # in a cell at the least, where more than the values' shares matters
-CROWDED = 0.34  # part of a cell that its most frequent value needs: from there on, foresight
+LARGE = 512  # larger cells are cut by a sample of their people
+GROUPS_TO_DEAL = 8  # smallest cell to cut, in groups, where more than the values' shares matters
+CROWDED = 0.34  # use foresight if the most frequent value needs this part of a cell
 
 
 @kernel
@@ -52,16 +52,16 @@ def cut_down(  # one loop over a stack: its body is 60 lines, with what it remem
 ) -> NDArray[np.int64]:
     """Cut cells top-down, at the cut that leaves the narrowest boxes and that both sides survive.
 
-    Rearranges ``order`` in place and returns the trees of the cells in pre-order; what was not cut
-    further are the rows whose right half is row 0. Every cell could be one group, and so could both
-    sides of every cut; one that could not is left as it is. With histories that differ, its parts
-    may be valid, but where it would have to be cut for that depends on who holds a value. It is
-    ``simple`` if only the counts of values matter. With a ``blind_size`` values play no part, and
+    Rearranges ``order`` in place and returns the trees of the cells in pre-order; leaves are the
+    rows whose right half is row 0. Every cell could be one group, and so could both sides of every
+    cut; a cell that could not is left as it is. If people's pasts differ, parts of such a cell may
+    be valid, but where it would have to be cut for that depends on who holds a value. The input is
+    ``simple`` if only the counts of values matter. With a ``blind_size`` values are ignored, and
     halves have at least that many people.
 
-    A cell with few holders is cut only where either side could hold all of them. Any member could
-    then hold what a group shows: with the same counts, the same cuts would have been made. A cell
-    with many holders is cut where its sides can stand, which tells a little about where they are.
+    A cell with few holders is cut only where either side could take all of them. Any member could
+    then hold what a group shows: the same counts would have led to the same cuts. A cell with many
+    holders is cut where both sides are valid, which reveals a little about where they are.
     """
     stack = np.empty_like(cells)
     for i in range(len(cells)):
@@ -71,7 +71,7 @@ def cut_down(  # one loop over a stack: its body is 60 lines, with what it remem
     tree = np.empty((len(cells) + 64, cells.shape[1]), dtype=np.int64)
     row = int64(0)
     found_cut = np.zeros(2, dtype=np.int64)
-    seen = Cell(0, 0)  # what the view has
+    seen = Cell(0, 0)  # the cell that the view shows
     view = sorted_cell(f, s, order, seen, int64(0), int64(0))
     while top > 0:
         top -= 1
@@ -123,8 +123,8 @@ def judge(
     simple: bool,
     blind_size: int,
 ) -> tuple[int, int, CutRules]:
-    """The state of a cell as it is, the number of its values, and the rules for its cut; ``simple``
-    and ``blind_size`` are those of ``cut_down``."""
+    """The state of a cell as it is, the number of its values, and the rules for its cut; for
+    ``simple`` and ``blind_size`` see ``cut_down``."""
     n, touched = cell.end - cell.begin, int64(0)
     size = least = blind_size
     is_crowded, is_few = False, False
@@ -143,7 +143,7 @@ def judge(
             if is_few:
                 is_valid = find_needs(f, s, order, cell, touched, n) and is_valid
             else:
-                is_valid = is_valid and is_borne(f, s, order, cell, touched, n)
+                is_valid = is_valid and fits_pasts(f, s, order, cell, touched, n)
             state = int64(VALID if is_valid else FAILED)
         if is_few:
             least = room_for_all(f, s, touched, size, not simple, apart)
@@ -155,9 +155,8 @@ def judge(
 
 @kernel_helper
 def is_too_small(f: GroupingInput, length: int, size: int, simple: bool, blind_size: int) -> bool:
-    """Whether a cell with ``length`` people is not worth a cut. Where histories or sets of values
-    matter, which is not ``simple``, dealing needs some freedom; ``blind_size`` is that of
-    ``cut_down``."""
+    """Whether a cell with ``length`` people is not worth cutting. Where pasts or sets of values
+    matter (not ``simple``), dealing needs some freedom; for ``blind_size`` see ``cut_down``."""
     groups = 0
     if blind_size > 0:
         groups = 2
@@ -168,8 +167,7 @@ def is_too_small(f: GroupingInput, length: int, size: int, simple: bool, blind_s
 
 @kernel_helper
 def shrink(f: GroupingInput, order: NDArray[np.uint32], tree: NDArray[np.int64], row: int) -> None:
-    """Where all people of the cell of a ``row`` are in one branch of its box, let the box be that
-    branch.
+    """If all people of the cell of a ``row`` are in one branch of its box, shrink the box to it.
 
     That opens new cuts, since only the shallowest boundaries of a box may be cut.
     """
@@ -194,7 +192,7 @@ def shrink(f: GroupingInput, order: NDArray[np.uint32], tree: NDArray[np.int64],
 
 @allocating_helper
 def with_room(rows: NDArray[np.int64], used: int) -> NDArray[np.int64]:
-    """The ``rows``, with room for one more at least behind those ``used``."""
+    """The ``rows``, grown if need be to hold at least one more behind those ``used``."""
     if used >= len(rows):
         wider = np.empty((2 * used + 2, rows.shape[1]), dtype=np.int64)
         for i in range(len(rows)):
@@ -212,9 +210,9 @@ def push_halves(
     middle: int,
     found_cut: NDArray[np.int64],
 ) -> None:
-    """Put both halves of the cell of a ``row`` on the ``stack``, from ``top`` on, the left one on
-    top. It is cut at the place ``middle`` of the order, and at the column and code ``found_cut``.
-    The right half remembers whose it is.
+    """Push both halves of the cell of a ``row`` on the ``stack``, from ``top`` on, the left one on
+    top. The cell is cut at ``middle`` in the order, at the column and code ``found_cut``. The right
+    half remembers its parent.
     """
     columns = (stack.shape[1] - BOX) // 2
     d, code = found_cut[0], found_cut[1]

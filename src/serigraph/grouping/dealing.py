@@ -14,30 +14,30 @@ from serigraph.grouping.counts import counts_fit, sort_values
 from serigraph.grouping.layout import SLACK, Cell, GroupingInput, Scratch
 from serigraph.runtime.compiled import allocating_helper, int64, kernel_helper
 
-EXCHANGES = 400  # tried for somebody that fits nowhere
+EXCHANGES = 400  # tried for a person who fits nowhere
 STRIDE = 7919  # a prime: exchanges are tried with people far apart
 
 
 class Quota(NamedTuple):
-    """What a cell is dealt into."""
+    """How to deal a cell."""
 
     present: int  # people of the cell that count
-    touched: int  # values that they hold; ``s`` has their tally
-    size: int  # of a group, about
+    touched: int  # number of values they hold; their tally is in ``s``
+    size: int  # approximate size of a group
     first: int  # number of the first group
 
 
 class Dealing(NamedTuple):
-    """A cell while its people are dealt to groups; values are numbered as the cell has them."""
+    """A cell while its people are dealt to groups; values have numbers local to the cell."""
 
     start: NDArray[np.uint32]  # where the values of each person begin in the next
     value: NDArray[np.uint32]
     seat: NDArray[np.int64]  # the group of each, or -1
     member: NDArray[np.uint32]  # [group, place]
     members: NDArray[np.int64]  # of each group
-    seats: NDArray[np.int64]  # likewise
-    cap: NDArray[np.int64]  # how many of a value any group may hold
-    held: NDArray[np.int32]  # [group, value]
+    seats: NDArray[np.int64]  # of each group, taken or free
+    cap: NDArray[np.int64]  # most holders of each value in a group
+    holders: NDArray[np.int32]  # [group, value]
 
 
 @allocating_helper
@@ -52,9 +52,9 @@ def deal(
 ) -> int:
     """Spread a cell over groups by its ``quota``, with ``need`` members for each holder.
 
-    Writes each person's group to ``slot`` and returns how many there are, or 0 if it did not
-    succeed. Looks at values and random keys, never at quasi-identifiers or at anybody's past:
-    inside a cell, who sits where says nothing about who holds what.
+    Writes each person's group to ``slot`` and returns the number of groups, or 0 on failure. Looks
+    at values and random keys, never at quasi-identifiers or pasts: inside a cell, a person's seat
+    reveals nothing about what the person holds.
     """
     groups = int64((cell.end - cell.begin) // quota.size)
     if groups > 0 and not counts_fit(s, need, quota.touched, quota.present, quota.size):
@@ -154,7 +154,7 @@ def in_turn(
 
 @kernel_helper
 def seat_all(d: Dealing, ordered: NDArray[np.int64]) -> bool:
-    """Seat the people of the dealing ``d``, as they are ``ordered``; whether all have a seat."""
+    """Seat the people of the dealing ``d`` in the order given; whether all have a seat."""
     groups = len(d.seats)
     g = int64(0)
     k = 0
@@ -174,11 +174,11 @@ def seat_all(d: Dealing, ordered: NDArray[np.int64]) -> bool:
 
 @kernel_helper
 def may_join(d: Dealing, i: int, g: int) -> bool:
-    """Whether person ``i`` of the dealing ``d`` fits group ``g`` as it stands."""
+    """Whether person ``i`` of the dealing ``d`` fits into group ``g`` now."""
     fits = True
     for h in range(d.start[i], d.start[i + 1]):
         t = d.value[h]
-        fits = fits and d.held[g, t] < d.cap[t]
+        fits = fits and d.holders[g, t] < d.cap[t]
     return fits
 
 
@@ -189,12 +189,12 @@ def join(d: Dealing, i: int, g: int) -> None:
     d.member[g, d.members[g]] = i
     d.members[g] += 1
     for h in range(d.start[i], d.start[i + 1]):
-        d.held[g, d.value[h]] += 1
+        d.holders[g, d.value[h]] += 1
 
 
 @kernel_helper
 def leave(d: Dealing, i: int, g: int) -> None:
-    """Take person ``i`` of the dealing ``d`` out of group ``g`` again."""
+    """Take person ``i`` of the dealing ``d`` out of group ``g``."""
     d.seat[i] = -1
     k = 0
     while d.member[g, k] != i:
@@ -202,13 +202,13 @@ def leave(d: Dealing, i: int, g: int) -> None:
     d.members[g] -= 1
     d.member[g, k] = d.member[g, d.members[g]]
     for h in range(d.start[i], d.start[i + 1]):
-        d.held[g, d.value[h]] -= 1
+        d.holders[g, d.value[h]] -= 1
 
 
 @kernel_helper
 def exchange(d: Dealing, i: int, placed: NDArray[np.int64], number: int) -> bool:
-    """Make room for person ``i`` of the dealing ``d`` by moving somebody that was ``placed``, the
-    first ``number`` of these; True if i has a seat then."""
+    """Make room for person ``i`` of the dealing ``d`` by moving one of the first ``number`` people
+    ``placed``; whether i has a seat then."""
     k = 0
     while d.seat[i] < 0 and k < min(number, EXCHANGES):
         x = placed[(k * STRIDE + i) % number]

@@ -1,5 +1,5 @@
-"""Large populations are cut into districts first, so that the fine work stays in the cache and
-can be shared out to threads."""
+"""Large populations are first cut into districts, so that the detailed work stays in the cache and
+can be shared among threads."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ from serigraph.grouping.layout import (
     GroupingInput,
     Scratch,
 )
-from serigraph.grouping.past import add_largest_targets, bear_all
+from serigraph.grouping.past import add_largest_targets, pasts_allow
 from serigraph.grouping.problem import narrow_codes, narrowed, scratch
 from serigraph.model import starts_of
 from serigraph.runtime.compiled import int64, kernel
 from serigraph.runtime.progress import Report
 from serigraph.runtime.threads import TOGETHER, parallel_map, parallel_take, slices, threads
 
-DISTRICT = 4096  # people, at the least
-PARTS = 32  # of the work, for each thread: so many that progress can be told
-FALLING = 1024  # people that look for their district at the same time
-ARRANGED = 1 << 16  # people that are put in order at the same time
-SAMPLED = 64  # people of a district that are looked at to draw its border
+DISTRICT = 4096  # smallest number of people
+PARTS = 32  # work items per thread: enough to show progress
+FALLING = 1024  # people who descend the tree in lockstep
+ARRANGED = 1 << 16  # people rearranged at a time
+SAMPLED = 64  # people per district in the sample that sets its border
 
 
 @dataclass(frozen=True)
 class Districts:
-    """People in the order of their districts: ``facts`` speak of places in ``people``."""
+    """People in the order of their districts; ``input`` has them by their places in ``people``."""
 
-    facts: GroupingInput
+    input: GroupingInput
     people: NDArray[np.uint32]
     cells: NDArray[np.int64]
-    order: NDArray[np.uint32]  # of the places; whoever cuts a district rearranges it
+    order: NDArray[np.uint32]  # of the places; cutting a district rearranges it
 
 
 def districts(f: GroupingInput, whole: NDArray[np.int64], simple: bool) -> Districts:
-    """Draw borders from a sample, without looking at values, and merge districts that cannot stand
-    by themselves with their siblings."""
+    """Draw borders from a sample, without looking at values, then merge districts that are not
+    valid with their siblings."""
     people = f.codes.shape[1]
     if people < 4 * DISTRICT:
         places = np.arange(people, dtype=np.uint32)
@@ -79,7 +79,7 @@ def districts(f: GroupingInput, whole: NDArray[np.int64], simple: bool) -> Distr
 
 
 def _counted(leaf: NDArray[np.uint32], leaves: int) -> NDArray[np.int64]:
-    """How many people are in each leaf; for some at a time, of which NumPy makes a copy."""
+    """How many people are in each leaf; in blocks, because NumPy copies its input."""
     counts = np.zeros(leaves, dtype=np.int64)
     for begin in range(0, len(leaf), TOGETHER):
         counts += np.bincount(leaf[begin : begin + TOGETHER], minlength=leaves)
@@ -87,7 +87,7 @@ def _counted(leaf: NDArray[np.uint32], leaves: int) -> NDArray[np.int64]:
 
 
 def _numbered(room: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """The numbers from 0 on, in an array that nobody needs any more."""
+    """The numbers from 0 on, written over an array that is no longer needed."""
 
     def write(part: slice) -> None:
         room[part] = np.arange(part.start, part.stop, dtype=np.uint32)
@@ -97,7 +97,7 @@ def _numbered(room: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def leaves(codes: NDArray[np.integer], tree: NDArray[np.int64]) -> NDArray[np.uint32]:
-    """The row of the leaf that each person lies in."""
+    """The row of each person's leaf."""
     leaf = np.empty(codes.shape[1], dtype=np.uint32)
     parallel_map(
         lambda part: find_leaves(codes, tree, part.start, part.stop, leaf),
@@ -112,8 +112,8 @@ def fitting(
     at_least: NDArray[np.int64],
     cells: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Whether each of these cells can stand by itself, also with ``at_least`` so many holders of
-    each value: a few of them must not tell by the border of a district where they are."""
+    """Whether each of these cells is valid, even with ``at_least`` this many holders of each value:
+    the border of a district must not reveal where a few holders are."""
     fits = np.empty(len(cells), dtype=np.bool_)
     parallel_map(
         lambda part: check_cells(
@@ -127,12 +127,12 @@ def fitting(
 def merged(
     tree: NDArray[np.int64], fitting: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 ) -> NDArray[np.bool_]:
-    """The rows of a tree that remain if leaves are merged until each is fitting, or is all."""
+    """The rows of a tree that remain when leaves are merged until each fits or only one is left."""
     right = tree[:, RIGHT]
     is_leaf = right == 0
     remains, is_settled = np.zeros(len(tree), dtype=np.bool_), np.zeros(len(tree), dtype=np.bool_)
     remains[is_leaf] = is_settled[is_leaf] = fitting(tree[is_leaf])
-    end = np.arange(len(tree)) + 1  # of what is below each row
+    end = np.arange(len(tree)) + 1  # of the subtree of each row
     for row in np.flatnonzero(~is_leaf)[::-1].tolist():
         end[row] = end[right[row]]
         is_settled[row] = is_settled[row + 1] and is_settled[right[row]]
@@ -144,7 +144,7 @@ def merged(
 
 
 def _settle(tree: NDArray[np.int64], people: NDArray[np.int64]) -> None:
-    """Write to each row where its people begin and end, if leaves follow each other."""
+    """Write to each row where its people begin and end, given that leaves follow each other."""
     tree[:, END] = np.cumsum(people)
     tree[:, BEGIN] = tree[:, END] - people
     for row in np.flatnonzero(tree[:, RIGHT])[::-1]:
@@ -157,18 +157,18 @@ def in_threads(
     work: Callable[[Scratch, NDArray[np.int64]], NDArray[np.int64]],
     report: Report = lambda _done, _total: None,
 ) -> NDArray[np.int64]:
-    """Let threads work on parts of the cells; kernels do not hold the interpreter's lock."""
+    """Let threads work on parts of the cells; kernels release the interpreter's lock."""
     if len(cells) < 2 * threads():
         return work(scratch(f), cells)
-    parts = np.array_split(cells, min(PARTS * threads(), len(cells)))  # none of them empty
+    parts = np.array_split(cells, min(PARTS * threads(), len(cells)))  # none is empty
     return np.concatenate(parallel_map(lambda part: work(scratch(f), part), parts, report))
 
 
 def _arranged(
     f: GroupingInput, leaf: NDArray[np.uint32], parts: Sequence[slice], start: NDArray[np.int64]
 ) -> tuple[GroupingInput, NDArray[np.uint32]]:
-    """The facts of the people in the order of their leaves, and who they are. For each part it is
-    said where its people of each leaf start. Keys are as random as they are in any order."""
+    """The input with people in the order of their leaves, and who they are. ``start[j]`` has where
+    the people of part j begin in each leaf. Keys are random in any order, and stay."""
     order = np.empty(len(leaf), dtype=np.uint32)
     codes = np.empty(f.codes.shape, dtype=narrow_codes(f))
     held_start = f.held_start
@@ -189,7 +189,7 @@ def _arranged(
         range(len(parts)),
     )
     if not f.holds_one:
-        places = np.flatnonzero(held)  # of a few people, or of all
+        places = np.flatnonzero(held)  # of the people who hold something
         begin, end = f.held_start[order[places]], f.held_start[order[places] + 1]
         held_start = starts_of(np.repeat(places, end - begin), len(order))
         first = np.repeat(begin - held_start[places], end - begin)
@@ -214,11 +214,11 @@ def find_leaves(
     end: int,
     leaf: NDArray[np.uint32],
 ) -> None:
-    """Let people, those from ``begin`` to ``end``, fall into the leaves of a tree that was grown
-    from a sample, by their ``codes``: write the row of each one's ``leaf``.
+    """Write the row of each person's ``leaf``, for those from ``begin`` to ``end``, in a tree grown
+    from a sample, by their ``codes``.
 
-    Many people fall one step at a time, and whoever has arrived falls on the spot: no step has to
-    wait for the one before, and none is foretold wrongly.
+    Many people descend in lockstep, and those who have arrived stay where they are: no step waits
+    for the one before, and there is no branch to mispredict.
     """
     columns = codes.shape[0]
     column = np.zeros(len(tree), dtype=np.uint32)
@@ -257,12 +257,11 @@ def arrange(  # nine parameters: what one pass over the people reads, and what i
     arranged_codes: NDArray[np.integer],
     arranged_held: NDArray[Any],
 ) -> None:
-    """Put people in the order of each one's ``leaf``, those from ``begin`` to ``end``: the next one
-    of a leaf has the place ``start[leaf]``. Writes who is at each place to ``people``, the
-    ``codes`` to ``arranged_codes``, and what is ``held``, or whether anything is, to
-    ``arranged_held``.
+    """Put people, from ``begin`` to ``end``, in the order of their ``leaf``: the next one of a leaf
+    goes to ``start[leaf]``. Writes who is at each place to ``people``, the ``codes`` to
+    ``arranged_codes``, and what is ``held``, or whether anything is, to ``arranged_held``.
 
-    Column by column for so many at a time that those of a leaf share a line of the cache.
+    Goes column by column, in blocks large enough that the people of a leaf share cache lines.
     """
     place = np.empty(ARRANGED, dtype=np.uint32)
     for first in range(begin, end, ARRANGED):
@@ -290,10 +289,9 @@ def check_cells(
     at_least: NDArray[np.int64],
     fits: NDArray[np.bool_],
 ) -> None:
-    """Write to ``fits``, for each of the cells from ``begin`` to ``end``, whether it can stand by
-    itself: the values' shares allow it, and its people's pasts would if it were one group, also if
-    ``at_least`` so many of its people held each value, each in a group of its own. That many could,
-    wherever they are."""
+    """Write to ``fits``, for each cell from ``begin`` to ``end``, whether it is valid: the values'
+    shares allow it, and so would its people's pasts if it were one group, even if ``at_least`` this
+    many of its people held each value, each in a separate group, wherever they are."""
     few, largest = int64(0), 0.0
     for value in range(len(at_least)):
         few = max(few, at_least[value])
@@ -307,7 +305,7 @@ def check_cells(
             most = max(most, s.holders[s.touched[t]])
         clear(s, touched)
         fits[i] = n >= few * np.ceil(largest) and has_counts(f, s, order, cell)
-        if fits[i] and not bear_all(f, order, cell, most, n):
+        if fits[i] and not pasts_allow(f, order, cell, most, n):
             need[:] = 0.0
             add_largest_targets(f, s, order, cell, need)
             n, touched = tally(f, s, order, cell)

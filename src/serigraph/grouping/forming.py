@@ -3,7 +3,7 @@
 One idea serves both forms. A *cell* is a set of neighbours. In the generalised form a cell must be
 a valid group itself; in the bucketised form it must be possible to deal its people into groups of
 the smallest size that theory allows, which then interleave inside the cell. Cells are chosen by
-the width of their boxes and by counts of values; who in a cell holds what plays no part.
+the width of their boxes and by counts of values; who in a cell holds what does not matter.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from serigraph.grouping.layout import (
 from serigraph.grouping.merging import deal_cells, merge_siblings
 from serigraph.grouping.numbering import Formed, Grouping, number_groups
 from serigraph.grouping.past import find_neediest, largest_targets
-from serigraph.grouping.problem import Demand, facts, narrowed, scratch
+from serigraph.grouping.problem import Demand, grouping_input, narrowed, scratch
 from serigraph.model import Domain, Past, Population
 from serigraph.runtime.progress import Progress, Report, no_progress
 from serigraph.runtime.threads import parallel_map, slices
 
 Method = Literal["top-down", "bottom-up"]
-NEIGHBOURHOOD = 32  # groups in a cell that is cut blind, bottom-up, and then with values in sight
-Box = tuple[Sequence[int], Sequence[int]]  # the lowest and the highest code of each column
+NEIGHBOURHOOD = 32  # groups in a cell cut without values, bottom-up, and then with them
+Box = tuple[Sequence[int], Sequence[int]]  # lowest and highest code of each column
 
 
 def form_groups(
     population: Population,
-    history: Past,
+    past: Past,
     demand: Demand,
     method: Method,
     weight: NDArray[np.uint8],
@@ -55,19 +55,19 @@ def form_groups(
     at_least: NDArray[np.int64] | int = 0,
     progress: Progress = no_progress,
 ) -> Grouping | NDArray[np.int32]:
-    """Propose valid groups for everybody, or name the values that somebody could not bear even if
-    everybody were one group, also with ``at_least`` so many holders of each.
+    """Propose valid groups for everybody, or name the values that do not fit somebody's budget even
+    if everybody were one group, also with ``at_least`` this many holders of each.
 
-    Smaller groups might do in that case, if they kept a value away from that person. But which ones
-    they are would depend on who holds it. No group reaches beyond the ``box`` that these people
-    have for themselves, where they are not everybody.
+    Smaller groups might do in that case, if they kept a value away from that person. But their
+    choice would depend on who holds it. If these people are only part of the population, no group
+    reaches beyond their ``box``.
     """
-    f = facts(population, history, demand, weight, key)
-    if history.releases:
+    f = grouping_input(population, past, demand, weight, key)
+    if past.releases:
         f = f._replace(neediest=_neediest(f))
-        unbearable = _unbearable_values(f, at_least)
-        if len(unbearable):
-            return unbearable
+        over_budget = _values_over_budget(f, at_least)
+        if len(over_budget):
+            return over_budget
     holders = np.count_nonzero(f.held_start[1:] > f.held_start[:-1])
     simple = f.past.shape[1] == 0 and (len(f.held) == holders or not demand.interleave)
     whole = whole_cell(population.size, box or whole_box(population.domains))
@@ -82,7 +82,7 @@ def form_groups(
 
 
 def _neediest(f: GroupingInput) -> NDArray[np.float64]:
-    """The largest target that the past of each person asks for any value."""
+    """The largest target that each person's past requires, over all values."""
     neediest = np.empty(len(f.past))
     narrow = narrowed(f._replace(codes=f.codes[:, :0]))  # the type that kernels are compiled for
     parallel_map(
@@ -92,11 +92,11 @@ def _neediest(f: GroupingInput) -> NDArray[np.float64]:
     return neediest
 
 
-def _unbearable_values(f: GroupingInput, at_least: NDArray[np.int64] | int) -> NDArray[np.int32]:
-    """The values that somebody could not bear if everybody were one group."""
+def _values_over_budget(f: GroupingInput, at_least: NDArray[np.int64] | int) -> NDArray[np.int32]:
+    """The values that exceed somebody's budget if everybody were one group."""
     holders = np.maximum(np.bincount(f.held, minlength=len(f.base)), at_least)
     most = f.weight.sum() * (1 + SLACK)
-    held = np.flatnonzero(holders)  # an infinite target of a value that nobody holds is met
+    held = np.flatnonzero(holders)  # a value without holders meets even an infinite target
     if not len(held) or holders.max() * f.neediest.max(initial=0.0) <= most:
         return np.empty(0, dtype=np.int32)
     narrow = narrowed(f._replace(codes=f.codes[:, :0]))
@@ -110,7 +110,7 @@ def _unbearable_values(f: GroupingInput, at_least: NDArray[np.int64] | int) -> N
 
 
 def whole_cell(people: int, box: Box) -> NDArray[np.int64]:
-    """Everybody as one cell, the only one."""
+    """Everybody as a single cell."""
     low, high = box
     return np.array([[0, people, 0, 0, 0, 0, *low, *high]], dtype=np.int64)
 
@@ -122,9 +122,9 @@ def whole_box(domains: Sequence[Domain]) -> Box:
 
 def _boxed(drawn: Districts, method: Method, simple: bool, report: Report) -> Formed:
     """Groups that are boxes: each cell is one group."""
-    f, order = drawn.facts, drawn.order
+    f, order = drawn.input, drawn.order
     cutting = _Cutting(f, order, simple)
-    # With pasts, what is merged bottom-up would depend on where holders and needy people meet.
+    # With pasts, bottom-up merging would depend on where holders and needy people meet.
     blind_first = method == "bottom-up" and f.past.shape[1] == 0
     cut = cutting.bottom_up if blind_first else cutting.top_down
     cells = in_threads(f, drawn.cells, cut, report)
@@ -136,8 +136,9 @@ def _boxed(drawn: Districts, method: Method, simple: bool, report: Report) -> Fo
 class _Cutting:
     """The ways to cut cells into groups that are boxes; they rearrange ``order`` as they go.
 
-    Each cell is cut once. To cut it in two ways and keep the narrower result would tell who holds a
-    value: the choice depends on that, and whoever knows the method can run it in every world.
+    Each cell is cut once. To cut it in two ways and keep the narrower result would reveal who holds
+    a value: the choice depends on it, and anybody who knows the method can replay it in every
+    world.
     """
 
     f: GroupingInput
@@ -149,8 +150,8 @@ class _Cutting:
         return _leaves(cut_down(self.f, s, self.order, cells, self.simple, 0))
 
     def bottom_up(self, s: Scratch, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Cut cells without looking at values, merge what they fell into until it is valid, and cut
-        that with the values in sight."""
+        """Cut cells without looking at values, merge the pieces until they are valid, and cut those
+        again, now looking at values."""
         return np.concatenate([self._merged(s, cell.reshape(1, -1)) for cell in cells])
 
     def _merged(self, s: Scratch, cell: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -169,7 +170,7 @@ def _leaves(tree: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _neighbourhood(f: GroupingInput) -> int:
-    """The size of a neighbourhood that is cut blind: it has room for many of the smallest groups,
+    """The size of a neighbourhood that is cut without values: room for many of the smallest groups,
     and for a few holders of any value, wherever they are."""
     if not len(f.base):
         return NEIGHBOURHOOD * f.minimum_size
@@ -178,8 +179,8 @@ def _neighbourhood(f: GroupingInput) -> int:
 
 
 def _interleaved(drawn: Districts, simple: bool, report: Report) -> Formed:
-    """Groups that interleave: each cell is dealt into as many groups as it bears."""
-    f, order = drawn.facts, drawn.order
+    """Groups that interleave: each cell is dealt into as many groups as possible."""
+    f, order = drawn.input, drawn.order
     slot = np.empty(len(order), dtype=np.uint32)
 
     def dealt(s: Scratch, drawn: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Large cells: cut by a sample of their people, and then checked with all of them."""
+"""Large cells: cut by a sample of their people, then checked with all of them."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.grouping.counts import clear, has_counts, held_by, tally
+from serigraph.grouping.counts import clear, has_counts, tally, value_range
 from serigraph.grouping.cuts import FORESIGHT, TRIES, CutRules, list_cuts, next_cut
 from serigraph.grouping.layout import COMPETING, SLACK, Cell, GroupingInput, Scratch
-from serigraph.grouping.past import are_sound
+from serigraph.grouping.past import are_both_valid
 from serigraph.grouping.sorted_cell import SortedCell, rank_of, sorted_cell
 from serigraph.runtime.compiled import allocating_helper, int64, kernel_helper
 
 SAMPLE = 40
-MIDDLING = 8192  # people of a cell whose cuts are weighed against each other, at the most
-TRIES_MIDDLING = 200  # cuts of such a cell
+MIDDLING = 8192  # largest cell whose cuts are all weighed against each other
+TRIES_MIDDLING = 200  # cuts tried in such a cell
 
 
 class Trial(NamedTuple):
-    """Cuts of a large cell that are tried together, and room to part its people."""
+    """Cuts of a large cell that are tried together, and room to split its people."""
 
     cuts: NDArray[np.int64]  # [cut, (column, last code on the left, row in the list, or -1)]
     score: NDArray[np.float64]
-    need: NDArray[np.float64]  # of the values of both sides together; infinity if one cannot stand
+    need: NDArray[np.float64]  # of both sides' values together; infinity if one is not valid
     people: NDArray[np.uint32]
     weight: int  # people of the cell that count
-    touched: int  # values of the cell that ``s`` has the tally of
+    touched: int  # number of values tallied in ``s``
 
 
 @allocating_helper
@@ -40,11 +40,11 @@ def cut_large(
     rules: CutRules,
     found_cut: NDArray[np.int64],
 ) -> int:
-    """Cut a cell that is too large for a view of all of its people, by a sample of them.
+    """Cut a cell that is too large to view in full, by a sample of its people.
 
-    A sample sees how people are spread and not how far the farthest lie, which makes for better
-    cuts; ``box`` is the row of the cell. Parts ``order`` and returns how many are on the left, 0 if
-    no cut was found; writes column and last code on the left to ``found_cut``.
+    A sample shows how people are spread, not how far the outliers lie, which makes for better cuts;
+    ``box`` is the row of the cell. Splits ``order`` and returns how many people are on the left, 0
+    if no cut was found; writes column and last code on the left to ``found_cut``.
     """
     n = cell.end - cell.begin
     weighs = not f.interleave and not rules.is_blind
@@ -60,7 +60,7 @@ def cut_large(
         touched,
     )
     left = int64(0)
-    # Where a few people show no cut, the only ones may be around a branch that few people have.
+    # If a small sample shows no cut, the only cuts may be around a branch with few people.
     for m in (int64(SAMPLE), int64(min(n, MIDDLING))):
         if left == 0:
             view = sorted_cell(f, s, order, cell, m, int64(0))
@@ -88,8 +88,8 @@ def try_cuts(
     rules: CutRules,
     trial: Trial,
 ) -> tuple[int, int]:
-    """Try the cuts ``found``, the best ones first; returns the row of the one to make, or -1, and,
-    where groups interleave, how many people are on its left, parted in the ``trial``."""
+    """Try the cuts ``found``, best first; returns the row of the one to make, or -1, and, where
+    groups interleave, how many people are on its left, split in the ``trial``."""
     n = cell.end - cell.begin
     competes = rules.is_crowded and not f.interleave and n <= MIDDLING
     together = 1 if f.interleave else COMPETING
@@ -130,7 +130,7 @@ def survives(
     trial: Trial,
 ) -> tuple[bool, int]:
     """Whether both sides survive the cut ``k`` of a ``trial``, and how many people are on its left
-    if they had to be parted for it."""
+    if they had to be split for the check."""
     n = cell.end - cell.begin
     d, code = trial.cuts[k, 0], trial.cuts[k, 1]
     left = int64(0)
@@ -143,20 +143,20 @@ def survives(
             is_valid = has_counts(f, s, trial.people, Cell(0, left))
             is_valid = is_valid and has_counts(f, s, trial.people, Cell(left, n))
         if is_valid and rules.asks_past:
-            is_valid = are_sound(f, s, trial.people, left, n)
+            is_valid = are_both_valid(f, s, trial.people, left, n)
     else:
         is_valid = trial.need[k] < np.inf
         if is_valid and rules.asks_past:
             left = part(f, order, cell, d, code, trial.people)
             clear(s, trial.touched)
-            is_valid = are_sound(f, s, trial.people, left, n)
+            is_valid = are_both_valid(f, s, trial.people, left, n)
             tally(f, s, order, cell)
     return is_valid, left
 
 
 @kernel_helper
 def take_cut(view: SortedCell, found: int, trial: Trial, c: int) -> None:
-    """Take the best of the cuts ``found`` out of the list, if there is one left, as cut ``c`` of a
+    """Move the best of the cuts ``found``, if any is left, from the list to cut ``c`` of a
     ``trial``."""
     cut = next_cut(view, found)
     trial.cuts[c, 0] = trial.cuts[c, 1] = 0
@@ -177,9 +177,9 @@ def weigh_cuts(
     trial: Trial,
 ) -> None:
     """Write for each cut of a ``trial`` what the values of both sides need together; infinity if a
-    side has too few people, or cannot be one group as far as the counts of values go."""
+    side has too few people, or if its counts of values rule it out as one group."""
     people = len(s.right) - 1
-    are_holders = f.holds_one and not rules.is_blind  # whoever holds something counts
+    are_holders = f.holds_one and not rules.is_blind  # holders are counted
     for c in range(COMPETING):
         s.right[people, c] = 0
         for t in range(trial.touched):
@@ -189,7 +189,7 @@ def weigh_cuts(
         counts = 1 if rules.is_blind else int64(f.weight[person])
         for c in range(0 if are_holders else COMPETING):
             s.right[people, c] += counts * (f.codes[trial.cuts[c, 0], person] > trial.cuts[c, 1])
-        begin, end = held_by(f, person)
+        begin, end = value_range(f, person)
         for h in range(begin, begin if rules.is_blind else end):
             value = f.held[h]
             for c in range(COMPETING):
@@ -219,11 +219,11 @@ def part(
     code: int,
     target: NDArray[np.uint32],
 ) -> int:
-    """Write the cell to ``target``, the side up to the ``code`` first; returns how many are
-    there."""
+    """Write the cell to ``target``, the side up to the ``code`` first; returns the size of that
+    side."""
     left, right = int64(0), cell.end - cell.begin - 1
     for i in range(cell.begin, cell.end):
-        target[left] = target[right] = order[i]  # written to both sides, and kept on one
+        target[left] = target[right] = order[i]  # branch-free: written to both sides, kept on one
         is_left = f.codes[d, order[i]] <= code
         left += is_left
         right -= not is_left
@@ -232,13 +232,13 @@ def part(
 
 @allocating_helper
 def round_down(f: GroupingInput, people: NDArray[np.uint32], left: int, d: int, size: int) -> int:
-    """Move the last of the ``left`` side over to the right until it is a whole number of groups.
+    """Move the last people of the ``left`` side to the right until it is a whole number of groups.
 
-    Interleaved groups may part people with equal codes.
+    Interleaved groups may separate people with equal codes.
     """
     over = left % size
     whole = left - over
-    last = np.full(over + 1, -1, dtype=np.int64)  # ranks, descending; the end is for the rest
+    last = np.full(over + 1, -1, dtype=np.int64)  # largest ranks, descending; last the rest
     for i in range(left if over > 0 else 0):
         rank = rank_of(f, people[i], d)
         k = over

@@ -1,4 +1,4 @@
-"""Merging: cells that cannot stand by themselves are merged with their neighbours."""
+"""Merging: cells that are not valid are merged with their neighbours."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from serigraph.grouping.past import box_state
 from serigraph.grouping.strata import deal_cell
 from serigraph.runtime.compiled import int64, kernel
 
-MERGED = 1 << 16  # people in a cell up to which it is merged where sets of values cannot be dealt
+MERGED = 1 << 16  # largest cell that is merged where sets of values cannot be dealt
 
 
 @kernel
 def merge_siblings(
     f: GroupingInput, s: Scratch, order: NDArray[np.uint32], tree: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Merge cells bottom-up along a tree until each is valid; states of the rows that remain.
+    """Merge cells bottom-up along a tree until each is valid; returns the states of the rows left.
 
     A row that is part of a merged one, or that has been cut further, gets -1.
     """
@@ -62,11 +62,11 @@ def deal_cells(
     last_resort: bool,
     slot: NDArray[np.uint32],
 ) -> NDArray[np.int64]:
-    """Deal every cell that was not dealt yet: ``slot`` becomes the group within the cell of each
-    place of the order. Cells that cannot be dealt are merged with a neighbour in the order until
-    they can be, large ones only if it is ``simple``: if only the counts of values matter. In the
-    ``last_resort``, one that is left is dealt into larger groups. Returns the cells, with their
-    states and the numbers of their groups."""
+    """Deal every cell that was not dealt yet; ``slot`` gets the group within the cell for each
+    place in the order. Cells that cannot be dealt are merged with a neighbour in the order until
+    they can be, large ones only if ``simple`` (only the counts of values matter). As a
+    ``last_resort``, a cell that is left is dealt into larger groups. Returns the cells, with their
+    states and their numbers of groups."""
     kept = np.empty_like(cells)
     top = 0
     i = 0
@@ -75,9 +75,9 @@ def deal_cells(
         a, b = cells[i, BEGIN], cells[i, END]
         state, groups = cells[i, STATE], cells[i, GROUPS]
         i += 1
-        is_last = bool(np.bool_(False))  # a constant would be a type of its own
+        is_last = bool(np.bool_(False))  # a constant would have a different type
         while True:
-            # Dealt in one place of the code alone, since to compile it takes long.
+            # The only call: dealing is slow to compile.
             if state == UNKNOWN:
                 state, groups = deal_cell(f, s, order, Cell(a, b), is_last, slot)
             if state != FAILED or is_last:

@@ -1,4 +1,4 @@
-"""Numbering: groups are numbered through, and whoever needs none is put with equal people."""
+"""Numbering: groups are numbered consecutively; people who need none join those equal to them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Grouping:
     group: NDArray[np.int64]
     low: NDArray[np.int32]  # [group, column]
     high: NDArray[np.int32]
-    is_point: NDArray[np.bool_]  # [group] its people need no group, and are all alike
+    is_point: NDArray[np.bool_]  # [group] its people need no group, and have equal codes
 
     @property
     def groups(self) -> int:
@@ -34,11 +34,11 @@ class Formed:
 
     cells: NDArray[np.int64]
     order: NDArray[np.uint32]
-    slot: NDArray[np.uint32]  # of each place of the order, the group within the cell
+    slot: NDArray[np.uint32]  # for each place in the order, the group within the cell
 
 
 def number_groups(formed: Formed, drawn: Districts, *, has_boxes: bool) -> Grouping:
-    """Number groups through; whoever needs none is in one with those of equal codes."""
+    """Number groups consecutively; people who need none are grouped with those of equal codes."""
     cells = formed.cells[np.argsort(formed.cells[:, BEGIN])]
     groups = cells[:, GROUPS]
     is_plain = groups == 0
@@ -56,7 +56,7 @@ def number_groups(formed: Formed, drawn: Districts, *, has_boxes: bool) -> Group
     if not has_boxes:
         nothing = np.empty((len(is_point), 0), dtype=np.int32)
         return Grouping(group, nothing, nothing, is_point)
-    points = drawn.facts.codes[:, places].T
+    points = drawn.input.codes[:, places].T
     low, high = np.split(dealt[:, BOX:], 2, axis=1)
     return Grouping(
         group,
@@ -69,11 +69,11 @@ def number_groups(formed: Formed, drawn: Districts, *, has_boxes: bool) -> Group
 def _number_plain(
     formed: Formed, drawn: Districts, cells: NDArray[np.int64], number: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Number the people of plain cells by their quasi-identifiers, from ``number`` on. Returns the
-    place of somebody of each number, and the first number of each cell."""
+    """Number the people of plain cells by their quasi-identifiers, from ``number`` on. Returns one
+    person's place for each number, and the first number of each cell."""
     begins = drawn.cells[:, BEGIN]
     district = np.searchsorted(begins, cells[:, BEGIN], side="right") - 1
-    # Districts are not parted: equal people are in the same one.
+    # Districts are not split: people with equal codes are in the same one.
     parts = np.array_split(np.arange(len(begins)), min(PARTS * threads(), len(begins)))
     bounds = [np.searchsorted(district, part[0]) for part in parts] + [len(cells)]
     people = cells[:, END] - cells[:, BEGIN]
@@ -82,7 +82,7 @@ def _number_plain(
         largest = int(np.bincount(district[here], people[here]).max(initial=0))
         table = np.empty(2 << largest.bit_length(), dtype=np.uint32)
         somebody = np.empty(people[here].sum(), dtype=np.uint32)
-        codes, order, slot = drawn.facts.codes, formed.order, formed.slot
+        codes, order, slot = drawn.input.codes, formed.order, formed.slot
         numbers = number_alike(codes, order, cells[here], district[here], table, slot, somebody)
         return somebody[:numbers].copy()
 
@@ -102,13 +102,13 @@ def number_alike(
     slot: NDArray[np.uint32],
     somebody: NDArray[np.uint32],
 ) -> int:
-    """Number the people of these cells by their ``codes``, from 0 on, equal ones alike: in
-    ``slot``, as groups within a cell are. Writes ``somebody`` of each number; returns how many
-    there are.
+    """Number the people of these cells by their ``codes``, from 0 on, the same number for equal
+    codes: in ``slot``, like groups within a cell. Writes ``somebody`` with each number; returns how
+    many numbers there are.
 
-    Equal people are in the same ``district`` (one number for each cell), and cells of a district
-    follow each other: so numbers are looked up in a ``table`` that stays in the processor's cache.
-    Its length is a power of two, and more than a district has people.
+    People with equal codes are in the same ``district`` (one number per cell), and the cells of a
+    district follow each other: so numbers are looked up in a ``table`` that stays in the
+    processor's cache. Its length is a power of two, larger than any district.
     """
     bits = np.uint64(0)
     while len(table) >> int64(bits) > 1:
@@ -116,7 +116,7 @@ def number_alike(
     numbers = int64(0)
     for i in range(len(cells)):
         if i == 0 or district[i] != district[i - 1]:
-            table[:] = 0  # free; others hold a number, counted from 1
+            table[:] = 0  # 0 is free; numbers are stored plus 1
         for k in range(cells[i, BEGIN], cells[i, END]):
             person = order[k]
             mixed = np.uint64(0)
@@ -147,8 +147,8 @@ def write_groups(
     slot: NDArray[np.uint32],
     group: NDArray[np.int64],
 ) -> None:
-    """Write the ``group`` of everybody in these cells: the ``first`` one of the cell and those that
-    follow. Whoever is in the order is a place among the people."""
+    """Write the ``group`` of everybody in these cells: the ``first`` one of the cell plus ``slot``.
+    The order has places among the people."""
     for i in range(len(cells)):
         for k in range(cells[i, BEGIN], cells[i, END]):
             group[people[order[k]]] = first[i] + slot[k]

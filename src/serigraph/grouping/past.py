@@ -1,8 +1,7 @@
-"""The past: what the releases before leave for the next one, person by person.
+"""The past: what earlier releases leave for the next one, person by person.
 
-The only module of grouping that walks the past. Numbers that index its arrays are made unsigned
-where the loop is the innermost one: Numba then does not ask whether they count from the end, which
-takes a tenth of the walk.
+The only module of grouping that walks the past. In innermost loops, indices are made unsigned:
+Numba then need not check for negative ones, which takes a tenth of the walk.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from numpy.typing import NDArray
 from serigraph.grouping.counts import clear, size_needed, tally
 from serigraph.grouping.layout import (
     FAILED,
+    PAST_BATCH,
     PLAIN,
     SLACK,
-    TOGETHER,
     VALID,
     Cell,
     GroupingInput,
@@ -23,16 +22,16 @@ from serigraph.grouping.layout import (
 )
 from serigraph.runtime.compiled import int64, kernel, kernel_helper
 
-SMALLEST = 1e-300  # survival that is told from none: below, processors become slow
-SPENT = 1e-13  # part of the survival left that rounding may have made
+SMALLEST = 1e-300  # clamps survival, to avoid slow denormals
+SPENT = 1e-13  # relative survival left that may be a rounding error
 
 
 @kernel_helper
 def next_target(rules: NDArray[np.float64], rule: int, links: int, survival: float) -> float:
-    """The ratio asked for the next link of a pair; the floating twin of Strategy.ratio.
+    """The ratio required for the next link of a pair; the floating-point twin of Strategy.ratio.
 
-    ``rules`` are those of the input and ``rule`` a row of them; ``links`` and ``survival`` are what
-    the pair had so far, and what they left.
+    ``rule`` is a row of ``rules``, those of the input; ``links`` and ``survival`` are the pair's so
+    far.
     """
     left = survival - rules[rule, 0]
     target = np.inf
@@ -50,12 +49,11 @@ def next_target(rules: NDArray[np.float64], rule: int, links: int, survival: flo
 
 @kernel_helper
 def find_past(f: GroupingInput, s: Scratch, people: NDArray[np.uint32], cell: Cell) -> None:
-    """Write to ``s.spans``, for up to TOGETHER people, where the exposures of each past group begin
-    and end, and behind them how many groups there are.
+    """Write to ``s.spans``, for up to PAST_BATCH people, where the exposures of each past group
+    begin and end, and behind them the number of groups.
 
-    Both ends of everybody's row are read first, and those of every group's exposures before these.
-    Nothing waits for anything of another group or person, so that memory brings all of them
-    together.
+    Reads both ends of everybody's row first, and touches every group's exposures before the walk
+    does. No read depends on another person's or group's, so the memory accesses overlap.
     """
     spans = s.spans
     releases = f.past.shape[1]
@@ -79,15 +77,14 @@ def find_past(f: GroupingInput, s: Scratch, people: NDArray[np.uint32], cell: Ce
 
 @kernel_helper
 def walk_past(f: GroupingInput, s: Scratch, touched: int, k: int) -> None:
-    """Write the survival that the person with spans ``k`` has left of each of the values touched,
-    and the links to them, if these count."""
+    """Write the survival that the person with spans ``k`` has left for each touched value, and the
+    links to it if links count."""
     for t in range(touched):
         s.survival[s.touched[t]] = 1.0
     for t in range(touched if f.counts_links else 0):
         s.links[s.touched[t]] = 0
-    # Of other values this leaves anything: to ask of each past value whether it is one of those
-    # touched takes longer than to count it. Nothing becomes so small that a processor multiplies
-    # it in a hundred times the time.
+    # Entries of other values become garbage: to test whether each past value is touched takes
+    # longer than to multiply. The clamp avoids denormals, which are a hundred times as slow.
     for j in range(s.spans[k, 2, f.past.shape[1]]):
         for e in range(np.uint64(s.spans[k, 0, j]), np.uint64(s.spans[k, 1, j])):
             exposure = np.uint32(f.past_exposure[e])
@@ -106,8 +103,8 @@ def find_needs(
     touched: int,
     n: int,
 ) -> bool:
-    """Write the largest target of each value among the people of a cell, each by its own past.
-    Returns whether a group of ``n`` meets all of them; if not, some may be larger than is written.
+    """Write the largest target of each value among the people of a cell, by each one's past.
+    Returns whether a group of ``n`` meets all of them; if not, some may be larger than written.
     """
     for t in range(touched):
         s.need[s.touched[t]] = 0.0
@@ -115,9 +112,9 @@ def find_needs(
     is_met = True
     i = cell.begin if f.past.shape[1] > 0 and touched > 0 else cell.end
     while is_met and i < cell.end:
-        k = (i - cell.begin) % TOGETHER
+        k = (i - cell.begin) % PAST_BATCH
         if k == 0:
-            find_past(f, s, people, Cell(i, min(i + TOGETHER, cell.end)))
+            find_past(f, s, people, Cell(i, min(i + PAST_BATCH, cell.end)))
         walk_past(f, s, touched, k)
         for t in range(touched):
             value = s.touched[t]
@@ -137,8 +134,8 @@ def find_needs(
 
 @kernel_helper
 def own_target(f: GroupingInput, s: Scratch, touched: int, k: int) -> float:
-    """The largest target that the past of the person with spans ``k`` asks for any of the values
-    touched, whoever holds them; adds to the largest one of each value."""
+    """The largest target that the past of the person with spans ``k`` requires for any touched
+    value, regardless of its holders; raises the largest target of each value to it."""
     walk_past(f, s, touched, k)
     largest = 0.0
     for t in range(touched):
@@ -152,8 +149,8 @@ def own_target(f: GroupingInput, s: Scratch, touched: int, k: int) -> float:
 
 
 @kernel_helper
-def start_anew(f: GroupingInput, s: Scratch) -> None:
-    """Let ``s`` know of no past, as ``meet_values`` expects it."""
+def reset_past(f: GroupingInput, s: Scratch) -> None:
+    """Reset ``s`` to no past, as ``meet_values`` expects."""
     for value in range(len(f.base)):
         s.survival[value] = 1.0
         s.links[value] = 0
@@ -161,8 +158,8 @@ def start_anew(f: GroupingInput, s: Scratch) -> None:
 
 @kernel_helper
 def meet_values(f: GroupingInput, s: Scratch, row: int) -> int:
-    """Write the values that a ``row`` of the past has met, the links to each and what they left of
-    its survival; returns how many values they are."""
+    """Write the values that a ``row`` of the past has met, with its links to each and the survival
+    they left; returns the number of values."""
     met = int64(0)
     for j in range(f.past.shape[1]):
         group = f.past[row, j]
@@ -182,9 +179,9 @@ def meet_values(f: GroupingInput, s: Scratch, row: int) -> int:
 def add_largest_targets(
     f: GroupingInput, s: Scratch, people: NDArray[np.uint32], cell: Cell, need: NDArray[np.float64]
 ) -> None:
-    """Raise ``need`` to the largest target of each value that the past of one of these people asks
-    for, whether or not anybody here holds it."""
-    start_anew(f, s)
+    """Raise ``need`` to the largest target of each value that the past of one of these people
+    requires, whether or not anybody here holds it."""
+    reset_past(f, s)
     for i in range(cell.begin, cell.end if f.past.shape[1] > 0 else cell.begin):
         for t in range(meet_values(f, s, f.past_row[people[i]])):
             value = s.touched[t]
@@ -199,7 +196,7 @@ def largest_targets(
     f: GroupingInput, s: Scratch, people: NDArray[np.uint32], begin: int, end: int
 ) -> NDArray[np.float64]:
     """The largest target of each value that the past of one of the people from ``begin`` to ``end``
-    asks for, whether or not anybody here holds it; 0 where nobody has met it."""
+    requires, whether or not anybody here holds it; 0 where nobody has met it."""
     need = np.zeros(len(f.base))
     add_largest_targets(f, s, people, Cell(begin, end), need)
     return need
@@ -210,14 +207,14 @@ def find_neediest(
     f: GroupingInput, s: Scratch, begin: int, end: int, neediest: NDArray[np.float64]
 ) -> None:
     """Write to ``neediest``, for the rows of the past from ``begin`` to ``end``, the largest target
-    that each asks, of all values.
+    that each requires, over all values.
 
-    Of values with the same rule and number of links the one with the least survival asks the most:
-    only that one's target is worked out.
+    Among values with the same rule and number of links, the least survival requires the most: only
+    that target is computed.
     """
     rules, most = f.rules.shape[0], f.past.shape[1]
     least = np.ones((rules, most + 1))
-    start_anew(f, s)
+    reset_past(f, s)
     for row in range(begin, end):
         for t in range(meet_values(f, s, row)):
             value = s.touched[t]
@@ -236,9 +233,11 @@ def find_neediest(
 
 
 @kernel_helper
-def bear_all(f: GroupingInput, people: NDArray[np.uint32], cell: Cell, most: int, n: int) -> bool:
-    """Whether the pasts of the people of a cell let ``most`` of n people hold any of the values; if
-    not, or if that was not worked out, they may still bear those that are held."""
+def pasts_allow(
+    f: GroupingInput, people: NDArray[np.uint32], cell: Cell, most: int, n: int
+) -> bool:
+    """Whether the pasts of the people of a cell allow ``most`` holders of any value among n people;
+    if not, or if that was not worked out, they may still allow the values actually held."""
     largest = 0.0
     if f.past.shape[1] > 0 and len(f.neediest) == 0:
         largest = np.inf
@@ -248,7 +247,7 @@ def bear_all(f: GroupingInput, people: NDArray[np.uint32], cell: Cell, most: int
 
 
 @kernel_helper
-def is_borne(
+def fits_pasts(
     f: GroupingInput,
     s: Scratch,
     people: NDArray[np.uint32],
@@ -256,33 +255,35 @@ def is_borne(
     touched: int,
     n: int,
 ) -> bool:
-    """Whether every member of a cell bears every value that ``s`` has the tally of, if the n people
-    are one group."""
+    """Whether every member's past allows every value tallied in ``s`` if the n people of a cell are
+    one group."""
     most = int64(0)
     for t in range(touched):
         most = max(most, s.holders[s.touched[t]])
-    borne = size_needed(f, s, touched) <= n * (1.0 + SLACK) and bear_all(f, people, cell, most, n)
-    return borne or find_needs(f, s, people, cell, touched, n)
+    passes = size_needed(f, s, touched) <= n * (1.0 + SLACK) and pasts_allow(
+        f, people, cell, most, n
+    )
+    return passes or find_needs(f, s, people, cell, touched, n)
 
 
 @kernel_helper
 def box_state(f: GroupingInput, s: Scratch, people: NDArray[np.uint32], cell: Cell) -> int:
-    """State of a cell that is to be one group: every member is bounded for every value, given its
-    past."""
+    """State of a cell as one group: valid if every member is within bounds for every value, given
+    the member's past."""
     n, touched = tally(f, s, people, cell)
     state = PLAIN
     if touched > 0 or f.minimum_size > 1:
-        is_valid = n >= f.minimum_size and is_borne(f, s, people, cell, touched, n)
+        is_valid = n >= f.minimum_size and fits_pasts(f, s, people, cell, touched, n)
         state = VALID if is_valid else FAILED
     clear(s, touched)
     return state
 
 
 @kernel_helper
-def are_sound(
+def are_both_valid(
     f: GroupingInput, s: Scratch, people: NDArray[np.uint32], middle: int, end: int
 ) -> bool:
-    """Whether both parts of a cell, up to ``middle`` and from there to its ``end``, could be one
-    group each, with every member's past."""
-    is_sound = box_state(f, s, people, Cell(0, middle)) != FAILED
-    return is_sound and box_state(f, s, people, Cell(middle, end)) != FAILED
+    """Whether both parts of a cell, split at ``middle``, could each be one group, given every
+    member's past."""
+    is_left_valid = box_state(f, s, people, Cell(0, middle)) != FAILED
+    return is_left_valid and box_state(f, s, people, Cell(middle, end)) != FAILED

@@ -1,4 +1,4 @@
-"""What the kernels are given: a population, its history and the targets, as plain arrays."""
+"""The kernels' input: a population, its past and the targets, as plain arrays."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.grouping.layout import COMPETING, TOGETHER, GroupingInput, Scratch
+from serigraph.grouping.layout import COMPETING, PAST_BATCH, GroupingInput, Scratch
 from serigraph.model import Past, Population
 from serigraph.privacy.targets import TargetRule
 
-_ROUNDING = 1e-9  # far above that of a product of a few thousand factors
+_ROUNDING = 1e-9  # far above the error of a product of a few thousand factors
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What is asked of every group of a release."""
+    """What every group of a release must satisfy."""
 
-    rules: tuple[TargetRule, ...]  # of each protected value of the population
+    rules: tuple[TargetRule, ...]  # one per protected value of the population
     minimum_size: int
     interleave: bool  # groups may overlap in space, since membership is published
 
     def base_targets(self, population: Population) -> NDArray[np.float64]:
-        """The target of each protected value for a person without history."""
+        """The target of each protected value for a person without a past."""
         return np.array(
             [
                 rule.target(float(value.threshold), 0, 1.0)
@@ -34,27 +34,27 @@ class Demand:
             dtype=np.float64,
         )
 
-    def history_within_budget(self, population: Population, history: Past) -> bool:
-        """Whether nobody's past asks for more than Theorem 1 does of people without a past.
+    def history_within_budget(self, population: Population, past: Past) -> bool:
+        """Whether nobody's past requires more than Theorem 1 does of people without a past.
 
-        Told from the worst exposure to each value alone, as if everybody had met it in every
-        release: if that does not leave enough, the past of each person has to be walked.
+        Judged by the worst exposure to each value alone, as if everybody had met it in every
+        release: if that does not leave enough, each person's past has to be walked.
         """
         kept = np.ones(len(population.protected))
-        np.minimum.at(kept, history.held.value, history.held.survival)
-        after = kept**history.releases * (1.0 - 1.0 / self.base_targets(population))
+        np.minimum.at(kept, past.held.value, past.held.survival)
+        after = kept**past.releases * (1.0 - 1.0 / self.base_targets(population))
         threshold = np.array([float(value.threshold) for value in population.protected])
         return bool((after > 1.0 - threshold + _ROUNDING).all())
 
 
-def facts(
+def grouping_input(
     population: Population,
-    history: Past,
+    past: Past,
     demand: Demand,
     weight: NDArray[np.uint8],
     key: NDArray[np.uint64],
 ) -> GroupingInput:
-    """Lay everything out as the kernels read it; those that cut cells read narrow codes."""
+    """Lay everything out for the kernels; those that cut cells read narrow codes."""
     of_value = [
         (rule, value.threshold)
         for rule, value in zip(demand.rules, population.protected, strict=True)
@@ -79,12 +79,12 @@ def facts(
         holds_one=holds_one,
         weight=_own(weight, np.uint8),
         key=_own(key.view(np.int64), np.int64),
-        past=_own(history.group, np.int32),
-        past_row=np.arange(population.size if history.releases else 0, dtype=np.uint32),
-        past_start=_own(history.held.start, np.int64),
-        past_exposure=_own(history.held.exposure, history.held.exposure.dtype.type),
-        exposure_value=_own(history.held.value, np.int32),
-        exposure_survival=history.held.survival,
+        past=_own(past.group, np.int32),
+        past_row=np.arange(population.size if past.releases else 0, dtype=np.uint32),
+        past_start=_own(past.held.start, np.int64),
+        past_exposure=_own(past.held.exposure, past.held.exposure.dtype.type),
+        exposure_value=_own(past.held.value, np.int32),
+        exposure_survival=past.held.survival,
         neediest=np.empty(0),
         base=demand.base_targets(population),
         rule=np.array([row[kind] for kind in of_value], dtype=np.int32),
@@ -108,7 +108,7 @@ def facts(
 
 
 def narrow_codes(f: GroupingInput) -> type[np.generic]:
-    """The type that cells are cut and dealt with: half as wide, unless a domain is very large."""
+    """The type of codes for cutting and dealing: half as wide, unless a domain is very large."""
     largest = np.diff(f.offset, append=len(f.position)).max(initial=0)
     return np.uint16 if largest <= 2**16 else np.int32
 
@@ -119,7 +119,7 @@ def narrowed(f: GroupingInput) -> GroupingInput:
 
 
 def scratch(f: GroupingInput) -> Scratch:
-    """Room for a kernel that works with this input."""
+    """Scratch space for a kernel that works with this input."""
     values, releases = len(f.base), f.past.shape[1]
     return Scratch(
         holders=np.zeros(values, dtype=np.int64),
@@ -127,7 +127,7 @@ def scratch(f: GroupingInput) -> Scratch:
         linked=np.zeros(values, dtype=np.int64),
         links=np.zeros(values, dtype=np.int64),
         survival=np.zeros(values, dtype=np.float64),
-        spans=np.zeros((TOGETHER, 3, releases + 1), dtype=np.int64),
+        spans=np.zeros((PAST_BATCH, 3, releases + 1), dtype=np.int64),
         right=np.zeros((values + 1, COMPETING), dtype=np.int32),
         touched=np.zeros(values + 1, dtype=np.uint32),
         local=np.zeros(values, dtype=np.uint32),
@@ -135,7 +135,7 @@ def scratch(f: GroupingInput) -> Scratch:
 
 
 def _own(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
-    """The array in the one layout that the kernels are compiled for: in order, and writable."""
+    """The array in the one layout that the kernels are compiled for: contiguous and writable."""
     return np.require(array, dtype=dtype, requirements=["C", "W"])
 
 

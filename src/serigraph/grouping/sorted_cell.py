@@ -7,17 +7,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.grouping.counts import held_by
+from serigraph.grouping.counts import value_range
 from serigraph.grouping.layout import Cell, GroupingInput, Scratch
 from serigraph.runtime.compiled import allocating_helper, int64, kernel_helper
 
-SORTED_DIGITS = 10  # of a code, at once
+SORTED_DIGITS = 10  # bits of a code sorted at a time
 SORTED_AT_ONCE = 1 << SORTED_DIGITS
-SCATTERING = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples lie far apart
+SCATTERING = np.uint64(0x9E3779B97F4A7C15)  # odd, with multiples far apart
 
 
 class SortedCell(NamedTuple):
-    """The people of a cell by numbers of their own, in the order of each column.
+    """The people of a cell, numbered locally, in the order of each column.
 
     A cell that was cut out of it is a range in all of these orders.
     """
@@ -25,18 +25,18 @@ class SortedCell(NamedTuple):
     who: NDArray[np.uint32]
     at: NDArray[np.float64]  # [column, person] position
     ranked: NDArray[np.uint32]  # [column, place] -> person
-    value: NDArray[np.uint32]  # one that the person holds, numbered as the cell has it, or none
+    value: NDArray[np.uint32]  # one that the person holds, by its number in the cell, or none
     more_start: NDArray[np.uint32]
-    more: NDArray[np.uint32]  # what else it holds
-    base: NDArray[np.float64]  # target of each value for a person without history; behind, of none
-    holders: NDArray[np.float64]  # [side, value] of those people of a side that were counted
+    more: NDArray[np.uint32]  # the person's other values
+    base: NDArray[np.float64]  # target of each value for a person without a past; last, of none
+    holders: NDArray[np.float64]  # [side, value] among the people of a side counted so far
     is_left: NDArray[np.bool_]  # [person]
     spare: NDArray[np.uint32]
     begin: NDArray[np.int64]  # of each block: the people between two possible cuts
     block_of: NDArray[np.uint32]  # [place]
     block: NDArray[np.float64]  # [end, block]
     width: NDArray[np.float64]  # [side, blocks on that side]
-    need: NDArray[np.float64]  # likewise
+    need: NDArray[np.float64]  # the same
     cuts: NDArray[np.int64]  # [cut, (column, people on the left, last code on the left)]
     score: NDArray[np.float64]
 
@@ -45,10 +45,10 @@ class SortedCell(NamedTuple):
 def sorted_cell(
     f: GroupingInput, s: Scratch, people: NDArray[np.uint32], cell: Cell, m: int, touched: int
 ) -> SortedCell:
-    """A view of ``m`` of the people of a cell, taken evenly: each column's order, sorted once.
+    """A view of ``m`` of the people of a cell, sampled evenly: each column's order, sorted once.
 
-    Equal codes lie in an order without a pattern. Values are in it if it has everybody: that many
-    are ``touched``, and ``s`` lists them.
+    Equal codes are in a scattered order. Values are included only if the view has everybody:
+    ``touched`` of them, listed in ``s``.
     """
     columns = f.codes.shape[0]
     who = mixed_people(people, cell, m)
@@ -90,12 +90,12 @@ def sorted_cell(
 
 @allocating_helper
 def mixed_people(people: NDArray[np.uint32], cell: Cell, m: int) -> NDArray[np.uint32]:
-    """So many of the people of a cell, ``m``, taken evenly, in an order without a pattern."""
+    """A sample of ``m`` people of a cell, taken evenly, in a scattered order."""
     who = np.empty(m, dtype=np.uint32)
     length = cell.end - cell.begin
     for i in range(m):
         person = people[cell.begin + (i if m == length else (i * length) // m)]
-        other = (scattered(person) * (i + 1)) >> 32  # somebody before, or the same
+        other = (scattered(person) * (i + 1)) >> 32  # at or before i
         who[i] = who[other]
         who[other] = person
     return who
@@ -111,7 +111,7 @@ def values_of(
     value = np.empty(m, dtype=np.uint32)
     more_start = np.zeros(m + 1, dtype=np.uint32)
     for i in range(m):
-        first, last = held_by(f, who[i])
+        first, last = value_range(f, who[i])
         last = last if touched > 0 else first
         value[i] = s.local[f.held[first]] if first < last else touched
         more_start[i + 1] = more_start[i] + max(last - first - 1, 0)
@@ -124,14 +124,14 @@ def values_of(
 
 @kernel_helper
 def scattered(person: int) -> int:
-    """A number of 32 bits without a pattern, always the same for a ``person``: cells are mixed
-    well, and yet the same for the same table, whatever is drawn. The product wraps around."""
+    """A 32-bit number without a pattern, always the same for a ``person``: it mixes cells well and
+    yet the same way for the same table, whatever the random draws. The product wraps around."""
     return int64((np.uint64(person) + np.uint64(1)) * SCATTERING >> np.uint64(32))
 
 
 @kernel_helper
 def rank_of(f: GroupingInput, person: int, d: int) -> int:
-    """The code of a ``person``, and among equal ones a number without a pattern."""
+    """The code of a ``person``, with a scattered number to break ties."""
     return (int64(f.codes[d, person]) << 32) | scattered(person)
 
 
@@ -142,10 +142,10 @@ def sort_codes(
     spare: NDArray[np.uint32],
     place: NDArray[np.uint32],
 ) -> None:
-    """Write the people in the order of each one's ``code`` to ``ranked``, equal ones in their own
-    order. ``spare`` is room for as many, ``place`` for SORTED_AT_ONCE and one more.
+    """Write the people in the order of their ``code`` to ``ranked``; the sort is stable. ``spare``
+    is room for as many, ``place`` for SORTED_AT_ONCE and one more.
 
-    People are put to their places by some digits of the code at a time, the last ones first.
+    A radix sort, lowest digits first.
     """
     low, high = int64(1 << 32), int64(0)
     for i in range(len(code)):
@@ -175,7 +175,7 @@ def sort_codes(
 def apply_cut(
     view: SortedCell, cell: Cell, cut: int, order: NDArray[np.uint32], begin: int
 ) -> None:
-    """Part the ``cell`` of a view in every column's order, at a ``cut`` of its list; its people go
+    """Split the ``cell`` of a view in every column's order, at a ``cut`` of its list; its people go
     to ``order`` from ``begin`` on."""
     d, on_the_left = view.cuts[cut, 0], view.cuts[cut, 1]
     for i in range(cell.begin, cell.end):
@@ -184,7 +184,7 @@ def apply_cut(
     for e in range(len(view.ranked)):
         x, y = cell.begin, int64(0)
         for i in range(cell.begin, cell.end if e != d else cell.begin):
-            person = view.ranked[e, i]  # written to both sides, and kept on one
+            person = view.ranked[e, i]  # branch-free: written to both sides, kept on one
             view.ranked[e, x] = view.spare[y] = person
             x += view.is_left[person]
             y += not view.is_left[person]

@@ -10,9 +10,9 @@ from serigraph.grouping.dealing import Quota, deal
 from serigraph.grouping.layout import (
     FAILED,
     FEW,
+    PAST_BATCH,
     PLAIN,
     SLACK,
-    TOGETHER,
     VALID,
     Cell,
     GroupingInput,
@@ -22,9 +22,9 @@ from serigraph.grouping.past import find_past, own_target
 from serigraph.grouping.sorted_cell import SORTED_AT_ONCE, sort_codes
 from serigraph.runtime.compiled import allocating_helper, int64, kernel_helper
 
-SIMILAR = 1.25  # targets that differ by less are dealt together
-NEED_STEPS, LARGEST_NEED = 64.0, 4e9  # how finely targets are put in order
-DEVIATIONS = 3.0  # above what falls to a stratum by chance
+SIMILAR = 1.25  # targets within this factor are dealt together
+NEED_STEPS, LARGEST_NEED = 64.0, 4e9  # how finely targets are sorted
+DEVIATIONS = 3.0  # above the number that chance puts into a stratum
 
 
 @allocating_helper
@@ -36,9 +36,9 @@ def deal_cell(
     last_resort: bool,
     slot: NDArray[np.uint32],
 ) -> tuple[int, int]:
-    """Deal a cell into groups that are as small as can be; returns its state and their number.
+    """Deal a cell into groups that are as small as possible; returns its state and their number.
 
-    A small cell is not dealt into groups that are larger than need be: it is better merged with a
+    A small cell is not dealt into groups larger than necessary: it is better merged with a
     neighbour, unless that is no longer possible (``last_resort``).
     """
     present, touched = tally(f, s, people, cell)
@@ -73,12 +73,12 @@ def deal_strata(
     touched: int,
     slot: NDArray[np.uint32],
 ) -> int:
-    """Deal a cell of people with a past: those who need large groups apart from those who do not.
+    """Deal a cell of people with a past: those who need large groups separately from the others.
 
-    Strata are made of the people's pasts and of the cell's counts, and nothing else. In each,
-    everybody bears every value of the cell in every group, so that who holds one plays no part in
-    who sits where. If chance has put too many holders into a stratum, the cell is dealt as one, in
-    groups as large as it takes. Returns the number of groups, or 0.
+    Strata depend only on people's pasts and on the cell's counts. In each, every member's budget
+    allows every value of the cell in every group, so that who holds a value does not affect who
+    sits where. If chance has put too many holders into a stratum, the cell is dealt as one, in
+    groups as large as necessary. Returns the number of groups, or 0.
     """
     a, b = cell.begin, cell.end
     target = sort_by_needs(f, s, people, cell, touched)
@@ -111,9 +111,9 @@ def deal_each(
     strata: int,
     slot: NDArray[np.uint32],
 ) -> int:
-    """Deal each of the ``strata``: they lie between the ``ends``, which descend. ``target`` is what
-    each of the cell's people asks, ascending. If there is one stratum, its groups may become larger
-    than need be. Returns the number of groups, or 0 if a stratum cannot be dealt."""
+    """Deal each of the ``strata``: they lie between ``ends``, which descend. ``target`` has what
+    each of the cell's people requires, ascending. A single stratum may get groups larger than
+    necessary. Returns the number of groups, or 0 if a stratum cannot be dealt."""
     a = ends[strata]
     groups = int64(0)
     found = int64(1)
@@ -152,8 +152,8 @@ def part_strata(
     target: NDArray[np.float64],
     ends: NDArray[np.int64],
 ) -> int:
-    """Part a cell whose people are in the order of the ``target`` of each; writes the ``ends`` of
-    the strata, which descend, and behind them where the last one begins. Returns their number."""
+    """Split a cell whose people are sorted by ``target``; writes the ``ends`` of the strata, which
+    descend, and behind them where the last one begins. Returns their number."""
     a, b = cell.begin, cell.end
     _, apart = holders_in(f, people, cell)
     strata, end = int64(0), b
@@ -163,7 +163,7 @@ def part_strata(
         while end - similar > a and target[end - similar - 1 - a] * SIMILAR > size:
             similar += 1
         begin = end - stratum_room(s, touched, b - a, size, similar, apart)
-        if begin > a:  # what is left must be able to stand by itself
+        if begin > a:  # the rest must be valid too
             below = whole_size(f, target[begin - 1 - a])
             if begin - a < stratum_room(s, touched, b - a, below, below, apart):
                 begin = a
@@ -176,10 +176,10 @@ def part_strata(
 
 @kernel_helper
 def stratum_room(s: Scratch, touched: int, length: int, size: int, least: int, apart: int) -> int:
-    """How many people a stratum needs that has at least ``least`` of the cell's people, ``length``
-    in all, so that groups of ``size`` have room for its holders: for all that the cell has of a
-    value, or, if these are many, for many more than fall to it by chance. ``apart`` is the number
-    of groups that holders of sets need in any case."""
+    """How many people a stratum needs that has at least ``least`` of the cell's ``length`` people,
+    so that groups of ``size`` have room for its holders: for all that the cell has of a value or,
+    if these are many, for well more than chance puts there. Holders of sets need ``apart`` groups
+    in any case."""
     room = max(least, size)
     is_enough = False
     while not is_enough and room < length:
@@ -198,9 +198,9 @@ def stratum_room(s: Scratch, touched: int, length: int, size: int, least: int, a
 def sort_by_needs(
     f: GroupingInput, s: Scratch, people: NDArray[np.uint32], cell: Cell, touched: int
 ) -> NDArray[np.float64]:
-    """Put the people of a cell in the order of the largest target that their past asks for any of
-    the values touched; returns these targets, ascending, and writes the largest one of each value.
-    Who holds a value is not looked at."""
+    """Sort the people of a cell by the largest target that their past requires for any touched
+    value; returns these targets, ascending, and writes the largest one of each value. Does not look
+    at who holds a value."""
     for t in range(touched):
         s.need[s.touched[t]] = 0.0
     n = cell.end - cell.begin
@@ -208,9 +208,9 @@ def sort_by_needs(
     code = np.empty(n, dtype=np.uint32)
     for i in range(n):
         first = cell.begin + i
-        if i % TOGETHER == 0:
-            find_past(f, s, people, Cell(first, min(first + TOGETHER, cell.end)))
-        target[i] = own_target(f, s, touched, i % TOGETHER)
+        if i % PAST_BATCH == 0:
+            find_past(f, s, people, Cell(first, min(first + PAST_BATCH, cell.end)))
+        target[i] = own_target(f, s, touched, i % PAST_BATCH)
         code[i] = np.uint32(min(target[i] * NEED_STEPS, LARGEST_NEED))
     ranked, spare = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
     sort_codes(code, ranked, spare, np.empty(SORTED_AT_ONCE + 1, dtype=np.uint32))
@@ -218,7 +218,7 @@ def sort_by_needs(
     highest = 0.0
     for i in range(n):
         spare[i] = people[cell.begin + ranked[i]]
-        highest = max(highest, target[ranked[i]])  # within a step, targets are in no order
+        highest = max(highest, target[ranked[i]])  # targets are unordered within a step
         ordered[i] = highest
     for i in range(n):
         people[cell.begin + i] = spare[i]

@@ -1,4 +1,4 @@
-"""The ledger: what was published of whom, kept for good, and the only way to add to it."""
+"""The ledger: what was published about people, kept for good, and the only way to add to it."""
 
 from serigraph.ledger.parts import id_type_of
 from serigraph.ledger.reader import Reader

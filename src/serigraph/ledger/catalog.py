@@ -1,4 +1,4 @@
-"""The catalog: a small SQLite file whose one-row commit is what makes a release exist.
+"""The catalog: a small SQLite file; committing one row to it makes a release exist.
 
 Nothing else in the program may open this file: closing any other handle on it would drop the
 locks that SQLite holds for this process.
@@ -29,7 +29,7 @@ from serigraph.ledger.release import ReleaseRecord, chain_link, chain_start
 from serigraph.ledger.storage import FileDigest, new_file
 
 FORMAT = 2
-_WITHOUT_SALT = 1  # the format of version 0.1, which this one reads and goes on with
+_WITHOUT_SALT = 1  # the format of version 0.1, which can be read and continued
 
 _SCHEMA = """
 CREATE TABLE series (
@@ -84,7 +84,7 @@ class Catalog:
     @staticmethod
     def create(path: Path, identity: str) -> None:
         """Make the catalog of a new series; ``identity`` is random and begins its chain."""
-        new_file(path).close()  # SQLite keeps its mode, and gives it to the journal
+        new_file(path).close()  # SQLite keeps its mode, and uses it for the journal
         with _sqlite_errors(), closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.execute("PRAGMA synchronous = EXTRA")
             connection.executescript(f"BEGIN; {_SCHEMA}")
@@ -94,9 +94,9 @@ class Catalog:
     @staticmethod
     @contextmanager
     def opened(path: Path) -> Iterator[Catalog]:
-        """A connection that is closed, and its open transaction undone, when the block ends."""
+        """A connection that is closed, its open transaction rolled back, when the block ends."""
         with _sqlite_errors():
-            # mode=rw creates nothing, and falls back to reading where writing is not allowed.
+            # mode=rw creates nothing, and falls back to reading if writing is not allowed.
             connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode=rw",
                 uri=True,
@@ -105,7 +105,7 @@ class Catalog:
             )
         with closing(connection):
             catalog = Catalog(connection)
-            # EXTRA also syncs the folder after the journal is gone. With FULL a power cut could
+            # EXTRA also syncs the folder after the journal is deleted. With FULL a power cut could
             # bring the journal back and undo a commit whose release is public already.
             catalog._run("PRAGMA synchronous = EXTRA")
             yield catalog
@@ -123,7 +123,7 @@ class Catalog:
                 self._run("BEGIN IMMEDIATE")
                 break
             except SeriesBusy:
-                if not time.monotonic() < deadline:  # nor where that is not a number
+                if not time.monotonic() < deadline:  # also if it is NaN
                     raise
             time.sleep(0.02)
         self._run(f"PRAGMA busy_timeout = {int(_PATIENCE * 1000)}")
@@ -132,14 +132,14 @@ class Catalog:
         self._run("COMMIT")
 
     def has_kept(self, record: ReleaseRecord) -> bool:
-        """Whether a release is there though its commit failed: the last thing that SQLite does, to
-        make the end of its journal safe, can fail when the release is in."""
+        """Whether a release is there though its commit failed: SQLite's last step, making the end
+        of its journal durable, can fail after the release is in."""
         with suppress(SerigraphError):
             self._run("ROLLBACK")
         return record.chain in {each.chain for each in self.releases()}
 
     def releases(self) -> tuple[ReleaseRecord, ...]:
-        """All releases, after their numbers and their chain were checked."""
+        """All releases, after checking their numbers and their chain."""
         identity, has_salt = self._identity()
         columns = [name if has_salt or name != _SALT else "''" for name in _COLUMNS]
         rows = self._run(f"SELECT {', '.join(columns)} FROM release ORDER BY number")
@@ -163,9 +163,9 @@ class Catalog:
         return frozenset(number for (number,) in rows)
 
     def append(self, record: ReleaseRecord, existing: tuple[ReleaseRecord, ...]) -> ReleaseRecord:
-        """Add a release to those that were read since the lock was taken; its salt and its chain
-        are made here, whatever the record says. A catalog of version 0.1 gets a column for salts
-        first."""
+        """Add a release to the ``existing`` ones, read since the lock was taken; its salt and chain
+        are made here, whatever the record has. A catalog of version 0.1 first gets a column for
+        salts."""
         identity, has_salt = self._identity()
         if not has_salt:
             self._run("ALTER TABLE release ADD COLUMN salt TEXT NOT NULL DEFAULT ''")
@@ -204,7 +204,7 @@ class Catalog:
 
 
 def _sealed(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The columns that the chain is over; releases of version 0.1 have no salt among them."""
+    """The columns that the chain covers; releases of version 0.1 have no salt among them."""
     *columns, salt = row[:-_UNSEALED]
     return (*columns, salt) if salt else tuple(columns)
 
@@ -227,7 +227,7 @@ def _row(record: ReleaseRecord) -> tuple[Any, ...]:
 
 @contextmanager
 def _sqlite_errors() -> Iterator[None]:
-    """Turn SQLite's errors into ours; its messages hold no data, but are not repeated."""
+    """Turn SQLite's errors into ours; its messages hold no data, but are not passed on."""
     try:
         yield
     except sqlite3.Error as error:
@@ -242,12 +242,12 @@ def _sqlite_errors() -> Iterator[None]:
             raise StorageError(
                 "the catalog cannot be read or written",
                 where=CATALOG,
-                remedy="see that the disk has space and the folder can be written",
+                remedy="check that the disk has space and the folder is writable",
             ) from error
         if code == sqlite3.SQLITE_CONSTRAINT:
             raise ImpossibleState("the catalog refused a row", where=CATALOG) from error
         raise LedgerDamaged(
-            "the catalog is not readable as one",
+            "the catalog is not a readable SQLite file",
             where=CATALOG,
             remedy="restore the whole series from a backup",
         ) from error

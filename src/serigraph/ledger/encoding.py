@@ -1,7 +1,7 @@
 """What a release adds to the ledger: a proof as the bytes of its parts.
 
-Encodings are chosen for size, as far as the time to read them allows: ascending numbers as
-differences, everything compressed, no statistics (nobody reads a part in pieces).
+Encodings are chosen for size, as far as reading time allows: ascending numbers as differences,
+everything compressed, no statistics (parts are always read whole).
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _ID_ENCODINGS: dict[IdType, str] = {"integer": "DELTA_BINARY_PACKED", "text": "D
 
 @dataclass(frozen=True, repr=False)
 class EncodedParts(Undisclosed):
-    """The parts of a release that was proved, as they will be in the ledger."""
+    """The parts of a verified release, as the ledger will store them."""
 
-    contents: Mapping[str, bytes]  # by the name of the file
+    contents: Mapping[str, bytes]  # by file name
     digests: tuple[FileDigest, ...]
-    ids: pl.Series  # empty: only its type counts
-    newcomers: int  # people that are new to the ledger
+    ids: pl.Series  # empty: only its type matters
+    newcomers: int  # people new to the ledger
     members: int
     groups: int
 
@@ -42,8 +42,8 @@ class EncodedParts(Undisclosed):
 def encode_parts(proof: Proof, number: NDArray[np.int64], people: int) -> EncodedParts:
     """The parts of a release whose people have these numbers in the ledger, -1 if they are new.
 
-    New people get the numbers that follow those of the ``people`` that are known, in the order of
-    their ids.
+    New people get the numbers after those of the ``people`` already known, in the order of their
+    ids.
     """
     is_new = number < 0
     newcomers = int(np.count_nonzero(is_new))
@@ -81,7 +81,7 @@ def encode_parts(proof: Proof, number: NDArray[np.int64], people: int) -> Encode
 
 
 def encode_people(ids: pl.Series) -> bytes:
-    """People that are new to the ledger, in the order of their numbers."""
+    """People new to the ledger, in the order of their numbers."""
     return _encode({"id": ids}, {"id": _ID_ENCODINGS[id_type_of(ids)]}, compression="zstd")
 
 
@@ -102,7 +102,7 @@ def encode_members(
 def encode_groups(
     group: NDArray[np.int64], size: NDArray[np.int64], present: NDArray[np.int64]
 ) -> bytes:
-    """Groups by number, ascending, with their people and those of them that have a record."""
+    """Groups by number, ascending, with their sizes and their numbers of present members."""
     return _encode(
         {
             "group": pl.Series(group, dtype=pl.UInt32),
@@ -130,12 +130,12 @@ def encode_values(group: NDArray[Any], value: pl.Series, count: NDArray[np.int64
 def _encode(
     columns: Mapping[str, pl.Series], encodings: Mapping[str, str], compression: str = "snappy"
 ) -> bytes:
-    """Of numbers snappy leaves a little more than zstd does, and is read in half the time."""
-    import pyarrow as pa  # only whoever publishes waits for it
+    """Numbers take a little more space with snappy than with zstd, and half the time to read."""
+    import pyarrow as pa  # slow to import, and only publishing needs it
     import pyarrow.parquet as pq
 
     table = pl.DataFrame(dict(columns)).to_arrow(compat_level=pl.CompatLevel.oldest())
-    # Nothing is missing in a ledger, and need not be looked for whenever it is read.
+    # Nothing is null in a ledger; non-nullable columns spare every reader the check.
     complete = pa.schema([field.with_nullable(False) for field in table.schema])
     buffer = io.BytesIO()
     pq.write_table(
@@ -151,7 +151,7 @@ def _encode(
 
 
 def check_shape(proof: Proof) -> None:
-    """A ledger whose groups do not add up would charge people wrongly for ever after."""
+    """Refuse a proof whose groups do not add up: it would charge people wrongly for good."""
     ids, groups = proof.ids, len(proof.size)
     is_sound = (
         len(ids) == len(proof.group) == len(proof.present)

@@ -1,4 +1,4 @@
-"""The ledger as others read it: Parquet files whose columns are a contract.
+"""The ledger for other readers: Parquet files whose columns are a contract.
 
 Change the contract only together with a version: see ``docs/reference/ledger.md``.
 """
@@ -74,8 +74,8 @@ def export_ledger(layout: Layout, releases: tuple[ReleaseRecord, ...], folder: P
 
 @contextmanager
 def exporting(folder: Path) -> Iterator[Path]:
-    """A place below the folder for all files, which are moved up when all are complete,
-    ``releases.parquet`` last: where it is, the export is whole. Only the owner can read it."""
+    """A folder below the given one to write all files to; when all are complete they are moved up,
+    ``releases.parquet`` last: if it is there, the export is whole. Only the owner can read it."""
     unfinished = folder / UNFINISHED
     with storage_errors(folder):
         if os.path.lexists(folder) and not _is_free(folder):
@@ -116,7 +116,7 @@ def write_terms(
 def _frames(
     layout: Layout, releases: tuple[ReleaseRecord, ...], people: pl.DataFrame, name: str
 ) -> Iterator[pl.DataFrame]:
-    """One frame a release, so that only one release is in memory at a time."""
+    """One frame per release, so that only one release is in memory at a time."""
     for release in releases:
         yield _numbered(_READERS[name](layout, release, people), release)
 
@@ -138,8 +138,8 @@ def _release_row(release: ReleaseRecord) -> pl.DataFrame:
 
 
 def _thresholds(release: ReleaseRecord, held: Iterable[str]) -> pl.DataFrame:
-    """What groups may spend, after what suppression has told, of the threshold of every protected
-    value and class that a group held or the policy names."""
+    """What groups may still spend, after suppression was charged, of the threshold of every
+    protected value and class that a group held or the policy names."""
     protected = release.policy.get("protected", {})
     own, classes = protected.get("thresholds", {}), protected.get("classes", {})
     chosen = release.protected
@@ -176,7 +176,7 @@ _READERS: dict[str, Callable[[Layout, ReleaseRecord, pl.DataFrame], pl.DataFrame
 
 
 def _write(path: Path, schema: pl.Schema, frames: Iterator[pl.DataFrame]) -> None:
-    import pyarrow.parquet as pq  # only whoever exports waits for it
+    import pyarrow.parquet as pq  # slow to import, and only exporting needs it
 
     arrow_schema = _as_arrow(pl.DataFrame(schema=schema)).schema
     with new_file(path) as file:

@@ -1,4 +1,4 @@
-"""Where things lie in the folder of a series."""
+"""The layout of a series' folder."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ class Layout:
 
     @property
     def certificates(self) -> Path:
-        """Every certificate that was made of the series as a whole."""
+        """Every certificate issued for the series as a whole."""
         return self.root / "certificates"
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Those that files are moved between."""
+        """The folders that files are moved between."""
         return self.ledger, self.releases, self.staging
 
     def parts(self, number: int) -> Path:
-        """The folder with the ledger's parts of one release."""
+        """The folder of one release's parts of the ledger."""
         return self.ledger / f"{number:04d}"
 
     def marker(self, number: int) -> Path:
-        """The file that says that the parts beside it may never have been committed."""
+        """The file that marks the parts beside it as possibly never committed."""
         return self.parts(number) / UNCOMMITTED
 
     def staged(self, number: int) -> Path:
-        """The public files of a release that is not out yet."""
+        """The public files of a release that is not published yet."""
         return self.staging / f"{number:04d}"
 
     def drafts(self, number: int) -> Path:
-        """What several machines write for a release, before it is known which of it counts."""
+        """What several machines write for a release before it is known which files count."""
         return self.staging / f"{number:04d}-drafts"
 
     def published(self, label: str) -> Path:
-        """The public files of a release that is out."""
+        """The public files of a published release."""
         return self.releases / label
 
     def name_of(self, path: Path) -> str:
@@ -68,7 +68,7 @@ class Layout:
 
 
 def published_names(folder: Path) -> tuple[str, ...]:
-    """The tables that a release has: one, or two that groups link; none if one is missing."""
+    """The tables of a release: one, or two that groups link; none if one is missing."""
     for names in (("table",), ("quasi_identifiers", "sensitive")):
         if all(_candidates(folder, name) for name in names):
             return names
@@ -76,7 +76,7 @@ def published_names(folder: Path) -> tuple[str, ...]:
 
 
 def published_path(folder: Path, name: str) -> Path:
-    """A published table, a file or a folder of them: Parquet where there is one."""
+    """A published table, a file or a folder of files: Parquet if there is one."""
     return _candidates(folder, name)[0]
 
 

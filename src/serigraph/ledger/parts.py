@@ -1,9 +1,9 @@
 """The Parquet files of a release: who was in which group, and what each group held.
 
-There are four kinds. A release that was made on one machine has one file of each; one that was made
-on many has several, numbered (``members-00000.parquet``), whose rows follow each other as one
-file's would. They are written once and never changed: ``encoding`` says how. Whatever Python reads
-of them is opened here, by ``open_part``.
+There are four kinds. A release made on one machine has one file of each; one made on a cluster has
+several, numbered (``members-00000.parquet``), whose rows follow each other as one file's would.
+They are written once and never changed; ``encoding`` says how. Python reads them only through
+``open_part``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def id_type_of(ids: pl.Series) -> IdType:
     """Whether ids are integers or text; any other type is refused."""
     if ids.dtype not in _ID_TYPES:
         raise TableError(
-            f"ids of type {ids.dtype} cannot be kept",
+            f"ids of type {ids.dtype} cannot be stored",
             where="id column",
             remedy="give integers of at most 64 bits, or text",
         )
@@ -64,7 +64,7 @@ def check_id_type(ids: pl.Series, releases: tuple[ReleaseRecord, ...]) -> None:
 
 
 def numbered(part: str, number: int) -> str:
-    """The name of one of several files of a kind.
+    """The name of one of several files of the same kind.
 
     >>> numbered(MEMBERS, 12)
     'members-00012.parquet'
@@ -73,7 +73,7 @@ def numbered(part: str, number: int) -> str:
 
 
 def files_of(release: ReleaseRecord, part: str) -> list[str]:
-    """The names of all files of a kind that a release has, in the order of their rows."""
+    """The names of all files of one kind in a release, in the order of their rows."""
     several = f"{part.removesuffix(_ENDING)}-"
     return sorted(
         file.name
@@ -83,8 +83,8 @@ def files_of(release: ReleaseRecord, part: str) -> list[str]:
 
 
 def open_part(part: bytes | Path, codes: Sequence[str] = ()) -> ParquetFile:
-    """Open one file of the ledger for reading, or what was read of it; the columns in ``codes``
-    are read as codes of their values."""
+    """Open one file of the ledger, or its content; the columns in ``codes`` are read as codes of
+    their values."""
     import pyarrow as pa  # only whoever asks the ledger waits for it
     import pyarrow.parquet as pq
 
@@ -93,8 +93,7 @@ def open_part(part: bytes | Path, codes: Sequence[str] = ()) -> ParquetFile:
 
 
 def read_part(layout: Layout, release: ReleaseRecord, part: str) -> pl.DataFrame:
-    """One kind of part as a table, values in the form that tables are read in; see
-    ``read_files``."""
+    """One kind of part as a table, with values normalised as tables are; see ``read_files``."""
     rows = pl.concat(
         [pl.DataFrame(open_part(each).read()) for each in read_files(layout, release, part)]
     )
@@ -108,8 +107,8 @@ def read_part(layout: Layout, release: ReleaseRecord, part: str) -> pl.DataFrame
 
 
 def forms_of(names: pl.Series) -> pl.Series:
-    """The different values of a release in the form that tables are read in, also where an older
-    ledger has them in another one."""
+    """The distinct values of a release, normalised as tables are; an older ledger may have them in
+    another form."""
     forms = composed(names)
     if forms.n_unique() < len(names):
         raise LedgerDamaged(VALUE_TWICE, where="ledger", remedy=NOT_ADDED_UP)
@@ -118,17 +117,16 @@ def forms_of(names: pl.Series) -> pl.Series:
 
 @dataclass(frozen=True)
 class CodedValues:
-    """What groups of a release held, one entry for each value in each group."""
+    """What the groups of a release held, one entry per value and group."""
 
     group: NDArray[np.uint32]
     count: NDArray[np.uint32]
-    code: NDArray[np.int32]  # the value, by its place among the names
+    code: NDArray[np.int32]  # the value, by its place in ``names``
     names: list[str]
 
 
 def read_values(files: Sequence[bytes]) -> Iterator[CodedValues]:
-    """The values of a release, piece by piece, as the codes that the files have them in: texts are
-    never made."""
+    """The values of a release, piece by piece, as the codes in the files: no text is made."""
     known = pl.Series(dtype=pl.String)
     for group, value, count in _read_columns(files, ["group", "value", "count"]):
         code, names = value.indices, pl.Series(value.dictionary, dtype=pl.String)
@@ -142,19 +140,19 @@ def read_values(files: Sequence[bytes]) -> Iterator[CodedValues]:
 def read_members(
     files: Sequence[bytes],
 ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
-    """The number of each member of a release and its group, piece by piece."""
+    """The number and the group of each member of a release, piece by piece."""
     for person, group in _read_columns(files, ["person", "group"]):
         yield _array_of(person), _array_of(group)
 
 
 def read_numbers(files: Sequence[bytes], column: str) -> NDArray[Any]:
-    """One column of numbers."""
+    """One numeric column."""
     return np.concatenate([_array_of(numbers) for (numbers,) in _read_columns(files, [column])])
 
 
 def _read_columns(files: Sequence[bytes], columns: list[str]) -> Iterator[list[Any]]:
-    """Some columns of a part as Arrow has them, a row group at a time: memory for all rows takes
-    the system longer to provide than it takes to read them."""
+    """Some columns of a part as Arrow has them, a row group at a time: the system takes longer to
+    provide memory for all rows than to read them."""
     for content in files:
         file = open_part(content, codes=[name for name in columns if name == "value"])
         for number in range(file.num_row_groups):
@@ -164,7 +162,7 @@ def _read_columns(files: Sequence[bytes], columns: list[str]) -> Iterator[list[A
 
 
 def read_ids(path: Path, begin: int, end: int) -> pl.Series:
-    """The ids between two places of a file of people, of which no more is read than must be."""
+    """The ids between two places of a file of people; reads no more than necessary."""
     with open_part(path) as file:
         rows = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
         ends = np.cumsum(rows)
@@ -178,17 +176,17 @@ def _array_of(column: Any) -> NDArray[Any]:
 
 
 def read_files(layout: Layout, release: ReleaseRecord, part: str) -> list[bytes]:
-    """The files of one kind of part, or ``LedgerDamaged`` if they are not, byte for byte, what was
+    """The files of one kind of part; ``LedgerDamaged`` if they are not, byte for byte, what was
     committed."""
     folder = layout.parts(release.number)
     digests = {file.name: file.sha256 for file in release.parts}
-    # A part that the catalog does not name was taken out of it.
+    # If the catalog does not name a part, it was taken out.
     names = files_of(release, part) or [part]
     return [_content(layout, folder / name, digests.get(name)) for name in names]
 
 
 def check_unread(layout: Layout, releases: tuple[ReleaseRecord, ...], read: str) -> None:
-    """Compare the parts of releases with their digests, but for the kind that was ``read``."""
+    """Compare the parts of releases with their digests, except the kind that was ``read``."""
     compare_here(
         [
             (
@@ -213,7 +211,7 @@ def _content(layout: Layout, path: Path, sha256: str | None) -> bytes:
 
 
 def read_people(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> pl.DataFrame:
-    """Everybody that was ever a member: ``person``, the number given once, and ``id``."""
+    """Everybody who was ever a member: ``person``, the number given once, and ``id``."""
     if not releases:
         return pl.DataFrame(schema={"person": pl.UInt32, "id": pl.String})
     ids = pl.concat(read_newcomers(layout, releases)).alias("id").to_frame()
@@ -221,9 +219,9 @@ def read_people(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> pl.DataF
 
 
 def read_newcomers(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> Iterator[pl.Series]:
-    """The ids of the people that each release was the first for, in the order of their numbers.
+    """The ids of the people who were new in each release, in the order of their numbers.
 
-    Text is given in the form that tables are read in, also where the ledger has it in another one.
+    Text is normalised as tables are; an older ledger may have it in another form.
     """
     import pyarrow as pa  # only whoever asks the ledger waits for it
 

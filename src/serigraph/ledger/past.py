@@ -40,12 +40,12 @@ def recall_past(
     protected: Sequence[str],
     progress: Progress = no_progress,
 ) -> tuple[Numbered, Past]:
-    """The numbers that people have in the ledger, and their history for the values named in
-    ``protected``, in the order that they were asked for.
+    """The numbers that people have in the ledger, and their past for the values named in
+    ``protected``, in the order of ``ids``.
 
-    People that the ledger does not know have -1 everywhere. Groups that held none of the values
-    are left out. Sizes follow the adversary that each release was made against. Releases before
-    the first that had any of these people are only compared with their digests.
+    People unknown to the ledger have -1 everywhere. Groups that held none of the values are left
+    out. Sizes follow the adversary that each release was made against. Releases before the first
+    that had any of these people are only compared with their digests.
     """
     asked = Numbered.asked(layout, releases, ids)
     begin = asked.first_release(releases)
@@ -63,7 +63,7 @@ def _recall(
     protected: Sequence[str],
     report: Report,
 ) -> Past:
-    """The past of people over some releases, each of which a thread reads by itself."""
+    """The past of people over some releases; a thread reads each release."""
     found = parallel_map(
         lambda release: _compositions(layout, release, protected), releases, first_half(report)
     )
@@ -87,7 +87,7 @@ def _recall(
 def _compositions(
     layout: Layout, release: ReleaseRecord, protected: Sequence[str]
 ) -> tuple[NDArray[np.int32], Compositions]:
-    """The groups of a release that held any of the values: the number of each group of the release
+    """The groups of a release that held any of the values: for each group of the release its number
     among them, or -1, and what they held."""
     group, value, count = _entries(read_files(layout, release, VALUES), protected)
     is_first = np.ones(len(group), dtype=np.bool_)
@@ -104,7 +104,7 @@ def _entries(
     files: Sequence[bytes], protected: Sequence[str]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint32]]:
     """What the groups of a release held of some values, ascending by group and then by value: the
-    group, the place of the value among ``protected`` and the count of each entry."""
+    group, the place of the value in ``protected`` and the count of each entry."""
     index = {name: number for number, name in enumerate(protected)}
     groups, values, counts = [], [], []
     for piece in read_values(files):
@@ -124,7 +124,7 @@ def _entries(
 
 
 def _joined(pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """The pieces behind each other. Most releases have one, which is not copied; those that held
+    """The pieces concatenated. Most releases have one, which is not copied; those that held
     nothing have none."""
     if len(pieces) > 1:
         return np.concatenate(pieces)
@@ -143,8 +143,8 @@ def _are_in_order(group: NDArray[np.integer], value: NDArray[np.integer]) -> boo
 
 
 def _rows(asked: Numbered) -> NDArray[np.int32]:
-    """For each number of the ledger the row of the person among those that were asked for, or the
-    one behind them."""
+    """For each number of the ledger the row of the person among those asked for, or the row behind
+    them."""
     row = np.full(asked.people, len(asked.ids), dtype=np.int32)
     known = np.flatnonzero(asked.number >= 0)
     row[asked.number[known]] = known
@@ -162,8 +162,7 @@ def recall_exposures(
 ) -> tuple[PastExposure, ...]:
     """Every past group that held the person and the value, oldest first.
 
-    A person that is not in the ledger is refused, so that a typing error does not look like a
-    clean record.
+    A person who is not in the ledger is refused, so that a typo does not look like a clean record.
     """
     number = _number(layout, releases, person)
     found = []
@@ -190,8 +189,8 @@ def recall_exposures(
 
 def _number(layout: Layout, releases: tuple[ReleaseRecord, ...], person: str | int) -> int:
     unknown = InputRefused(
-        "the ledger knows no person of this id",
-        remedy="give the id as it is in the id column of the table or the registry",
+        "the ledger has no person with this id",
+        remedy="give the id as in the id column of the table or the registry",
     )
     if not releases:
         raise unknown

@@ -20,15 +20,15 @@ from serigraph.short_repr import Undisclosed
 
 @dataclass(frozen=True, repr=False)
 class Numbered(Undisclosed):
-    """People with the numbers that the ledger gave them, -1 for those that it does not know."""
+    """People with the numbers that the ledger gave them, -1 for people it does not know."""
 
     ids: pl.Series
     number: NDArray[np.int64]
-    people: int  # that the ledger knows, asked for or not
+    people: int  # known to the ledger, asked for or not
 
     @staticmethod
     def asked(layout: Layout, releases: tuple[ReleaseRecord, ...], ids: pl.Series) -> Numbered:
-        """Look people up, for which all that the ledger knows have to be read."""
+        """Look people up; this reads everybody the ledger knows."""
         if not releases:
             return Numbered(ids, _nobody(ids), 0)
         people = []
@@ -42,7 +42,7 @@ class Numbered(Undisclosed):
 
     def first_release(self, releases: tuple[ReleaseRecord, ...]) -> int:
         """The place of the first release that had any of these people: numbers are given in the
-        order in which people come."""
+        order in which people arrive."""
         known = self.number[self.number >= 0]
         if not len(known):
             return len(releases)
@@ -50,7 +50,7 @@ class Numbered(Undisclosed):
         return int(np.searchsorted(come, known.min(), "right"))
 
     def numbers(self, ids: pl.Series) -> NDArray[np.int64]:
-        """The numbers of some of these people; before the first release nobody has one."""
+        """The numbers of some of these people; nobody has one before the first release."""
         if self.people == 0:
             return _nobody(ids)
         if ids.equals(self.ids):
@@ -62,13 +62,13 @@ class Numbered(Undisclosed):
 
 
 def _nobody(ids: pl.Series) -> NDArray[np.int64]:
-    """The numbers of people whom no ledger knows, in no memory of their own."""
+    """The numbers of people unknown to the ledger, without using memory for each."""
     return np.broadcast_to(np.int64(-1), len(ids))
 
 
 def numbers_of(ids: pl.Series, known: Iterable[pl.Series]) -> NDArray[np.int64]:
-    """The ledger's number of each id, -1 for people that it does not know; everybody that is known
-    has a place in one of the series, and the number of that place among all of them.
+    """The ledger's number of each id, -1 for people it does not know. The number of a known person
+    is the place of its id in all ``known`` series together.
 
     >>> numbers_of(pl.Series([5, 8, 2]), [pl.Series([2, 3]), pl.Series([1, 5])]).tolist()
     [3, -1, 0]
@@ -89,7 +89,7 @@ def numbers_of(ids: pl.Series, known: Iterable[pl.Series]) -> NDArray[np.int64]:
 
 
 def _gathered(pieces: Iterable[NDArray[np.int64]]) -> Iterator[NDArray[np.int64]]:
-    """The same numbers in fewer pieces: each is searched at a price of its own."""
+    """The same numbers in fewer pieces: each search has a fixed cost."""
     small: list[NDArray[np.int64]] = []
     for piece in pieces:
         small.append(piece)
@@ -101,15 +101,15 @@ def _gathered(pieces: Iterable[NDArray[np.int64]]) -> Iterator[NDArray[np.int64]
 
 
 def _searched(ids: NDArray[np.int64], known: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """The same for integers. They are mostly in order, and searched in a fraction of the time that
-    it takes to join them; one piece after the other, so that memory has to hold only one."""
+    """The same for integers. They are usually sorted, and a search takes a fraction of the time of
+    a join; piece by piece, so that memory holds only one."""
     if not ascend(ids):
         different, place = np.unique(ids, return_inverse=True)
         return _searched(different, known)[place]
     numbers = np.full(len(ids), -1, dtype=np.int64)
     first = 0
     for each in known:
-        # A release that was made on many machines has its people in the order of their districts.
+        # A release made on a cluster has its people in the order of their districts.
         order = None if ascend(each) else np.argsort(each)
         _search(ids, each if order is None else each[order], order, first, numbers)
         first += len(each)
@@ -123,8 +123,8 @@ def _search(
     first: int,
     numbers: NDArray[np.int64],
 ) -> None:
-    """Write the numbers of those ids that are known; both ascend. Known ones are numbered from
-    ``first`` on, in another order where that is given."""
+    """Write the numbers of those ids that are known; both ascend. Known ids are numbered from
+    ``first`` on, in another order if one is given."""
     begin, ids = _between(ids, known)
     numbers = numbers[begin : begin + len(ids)]
 
@@ -138,12 +138,12 @@ def _search(
 def _matches(
     left: NDArray[np.int64], right: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where ascending numbers without repetition are the same: places on the left and on the right.
+    """Where ascending, distinct numbers agree: places on the left and on the right.
 
     >>> [places.tolist() for places in _matches(np.array([1, 4, 6, 9]), np.array([0, 4, 9]))]
     [[1, 3], [1, 2]]
     """
-    # What lies outside of the other's range, mostly nearly all, is not looked for.
+    # Numbers outside the other's range, usually nearly all, are not searched for.
     first, left = _between(left, right)
     begin, right = _between(right, left)
     if len(left) > len(right):
@@ -157,7 +157,7 @@ def _matches(
 def _between(
     numbers: NDArray[np.int64], others: NDArray[np.int64]
 ) -> tuple[int, NDArray[np.int64]]:
-    """The part of ascending numbers that is in the range of others, and where it begins."""
+    """The part of ascending numbers within the range of others, and where it begins."""
     if len(others) == 0:
         return 0, numbers[:0]
     begin, end = np.searchsorted(numbers, others[0]), np.searchsorted(numbers, others[-1], "right")

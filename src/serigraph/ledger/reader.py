@@ -19,7 +19,7 @@ from serigraph.privacy.link_chances import LinkGaps
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads the parts of some releases, whose records were read and checked before. Made by
+    """Reads the parts of some releases, whose records were already read and checked. Made by
     ``Series.reader``; a ``Writer`` has one too."""
 
     layout: Layout
@@ -28,18 +28,18 @@ class Reader:
     def history(self, ids: pl.Series, protected: Sequence[str]) -> Past:
         """What the ledger knows of these people, in their order, for the values named.
 
-        People that it does not know have -1 everywhere; values that are not named are left out.
-        ``TableError`` if the ids are of another type than the series has.
+        People it does not know have -1 everywhere; values that are not named are left out.
+        ``TableError`` if the ids are not of the series' type.
         """
         check_id_type(ids, self.releases)
         return recall_past(self.layout, self.releases, ids, protected)[1]
 
     def history_of_all(self, protected: Sequence[str]) -> Past:
-        """The same of everybody that was ever a member."""
+        """The same for everybody who was ever a member."""
         return self.history(self.people()["id"], protected)
 
     def people(self) -> pl.DataFrame:
-        """Everybody that was ever a member: ``person``, the number given once, and ``id``."""
+        """Everybody who was ever a member: ``person``, the number given once, and ``id``."""
         return read_people(self.layout, self.releases)
 
     def protected_names(self) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ class Reader:
         return recall_names(self.layout, self.releases)
 
     def link_gaps(self) -> LinkGaps:
-        """How many releases lay between the links of everybody, and since the last ones."""
+        """How many releases lay between everybody's links, and since the last ones."""
         if not self.releases:
             return LinkGaps()
         names = self.protected_names()

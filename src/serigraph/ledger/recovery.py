@@ -1,4 +1,4 @@
-"""Putting a series in order after a crash, and noticing what no crash can explain."""
+"""Putting a series in order after a crash, and detecting what no crash can explain."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from serigraph.ledger.storage import (
     sync,
 )
 
-_NAMED = 8  # unknown files
+_NAMED = 8  # unknown files to list
 
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """The folders that, by their state, belong to a committed release, and all that lies in the
-    ledger or among the public files but what a publisher at work is writing."""
+    """The folders whose state says that they belong to a committed release, and all files in the
+    ledger or among the public ones, except what a publisher is writing now."""
 
     parts: frozenset[str]
     labels: frozenset[str]
@@ -39,8 +39,8 @@ class Traces:
 
 
 def traces(layout: Layout) -> Traces:
-    """What lies in the series. Take it before the catalog is read: whatever was committed by then
-    is in the catalog, also when another process is publishing meanwhile."""
+    """What lies in the series. Take it before reading the catalog: whatever was committed by then
+    is in the catalog, even if another process is publishing meanwhile."""
     with storage_errors(layout.root):
         folders = _folders(layout.ledger)
         unfinished = frozenset(path.name for path in folders if _is_unfinished(path))
@@ -59,7 +59,7 @@ def traces(layout: Layout) -> Traces:
 
 
 def unknown_files(found: Traces, releases: tuple[ReleaseRecord, ...]) -> tuple[str, ...]:
-    """Files in the ledger or among the public files that no release has; nobody removes them."""
+    """Files in the ledger or among the public ones that no release has; they are never removed."""
     known = {
         *(f"ledger/{each.number:04d}/{part.name}" for each in releases for part in each.parts),
         *(f"releases/{each.label}/{file.name}" for each in releases for file in each.files),
@@ -68,7 +68,7 @@ def unknown_files(found: Traces, releases: tuple[ReleaseRecord, ...]) -> tuple[s
 
 
 def notes_on_unknown(files: tuple[str, ...]) -> tuple[str, ...]:
-    """What a publisher and an auditor are told about unknown files."""
+    """Notes about unknown files for publishers and auditors."""
     notes = [
         f"no release has the file {name!r}: it is left alone, and should be moved out of the series"
         for name in files[:_NAMED]
@@ -79,7 +79,7 @@ def notes_on_unknown(files: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def refuse_strangers(layout: Layout, found: Traces, releases: tuple[ReleaseRecord, ...]) -> None:
-    """Refuse if something was committed that the catalog does not know, so it is an old copy."""
+    """Refuse if something was committed that the catalog does not know: the catalog is old."""
     strangers = [
         *(f"ledger/{name}" for name in found.parts - {f"{r.number:04d}" for r in releases}),
         *(f"releases/{name}" for name in found.labels - {r.label for r in releases}),
@@ -107,7 +107,7 @@ def check_parts(
 def check_files(
     layout: Layout, releases: tuple[ReleaseRecord, ...], compare: Comparing = compare_here
 ) -> None:
-    """Compare all public files of the releases that are out with their digests."""
+    """Compare all public files of published releases with their digests."""
     folders = [
         (layout.published(release.label), release.files)
         for release in releases
@@ -119,9 +119,9 @@ def check_files(
 def finish_publication(
     layout: Layout, catalog: Catalog, releases: tuple[ReleaseRecord, ...]
 ) -> bool:
-    """Bring the public files of committed releases to their place, inside the catalog's lock.
+    """Move the public files of committed releases into place, while holding the catalog's lock.
 
-    Every step may have been done already by a process that was killed. Says whether the catalog
+    A process that was killed may have done any of these steps already. Returns whether the catalog
     was changed, so that its transaction has to be committed.
     """
     pending = [release for release in releases if not release.is_published]
@@ -141,21 +141,21 @@ def finish_publication(
 
 
 def sweep(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> None:
-    """Remove what was never committed. Only inside the lock, and with no publication pending."""
+    """Remove what was never committed. Needs the lock, and no publication may be pending."""
     committed = {layout.parts(release.number) for release in releases}
     with storage_errors(layout.staging):
         for folder in _folders(layout.ledger):
             if _is_unfinished(folder) and folder not in committed:
-                # Moved as a whole first, and for good: a half-removed folder could lose its marker
-                # and look like one that was committed. A power cut may undo a move that nobody
-                # waited for, and keep what was removed after it.
+                # Moved as a whole first, and durably: a half-removed folder could lose its marker
+                # and look committed. A power cut may undo a move that was not synced, and yet keep
+                # the removals after it.
                 os.replace(folder, layout.staging / f"swept-{folder.name}")
                 sync(layout.ledger)
                 sync(layout.staging)
         for leftover in sorted(layout.staging.iterdir()):
             if leftover.is_dir() and not leftover.is_symlink():
-                # Tasks that outlive a killed driver find their folder gone, and cannot fill it
-                # again while it is removed.
+                # Tasks that outlive a killed driver find their folder gone, and cannot refill it
+                # while it is being removed.
                 gone = layout.staging / f"swept-{secrets.token_hex(8)}"
                 os.replace(leftover, gone)
                 shutil.rmtree(gone)
@@ -164,7 +164,7 @@ def sweep(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> None:
 
 
 def recover(layout: Layout) -> None:
-    """Finish or discard what a killed process left; ``SeriesBusy`` if another one is at work."""
+    """Finish or discard what a killed process left; ``SeriesBusy`` if another is at work."""
     with Catalog.opened(layout.catalog) as catalog:
         if not (catalog.unpublished() or _has_leftovers(layout)):
             return
@@ -178,15 +178,15 @@ def recover(layout: Layout) -> None:
 
 
 def recover_quietly(layout: Layout) -> None:
-    """Recover if that is possible now. What is wrong will be said by whoever it stops."""
+    """Recover if possible now. What is wrong is reported by the operation that it stops."""
     with suppress(SeriesError, StorageError):
         recover(layout)
 
 
 def settle(layout: Layout, record: ReleaseRecord, patience: float = 60.0) -> None:
-    """Bring a release that was just committed to its place, or see another process do so.
+    """Move a release that was just committed into place, or wait until another process does.
 
-    The commit ended the lock, so the next publisher may be in already; it does the same thing
+    The commit released the lock, so the next publisher may have it already; it does the same thing
     first.
     """
     deadline = time.monotonic() + patience
@@ -206,8 +206,8 @@ def settle(layout: Layout, record: ReleaseRecord, patience: float = 60.0) -> Non
 
 
 def make_folders(layout: Layout) -> None:
-    """Make what a backup may have left out because it was empty; refuse links, and mounts, which
-    files cannot be moved between."""
+    """Make folders that a backup may have left out because they were empty; refuse links, and
+    mounts, because files cannot be moved across them."""
     refuse_links(layout)
     with storage_errors(layout.root):
         for folder in layout.folders:
@@ -219,7 +219,7 @@ def make_folders(layout: Layout) -> None:
 
 
 def refuse_links(layout: Layout) -> None:
-    """Refuse folders that are links: what lies behind them may be somebody else's."""
+    """Refuse folders that are links: what lies behind them may belong to somebody else."""
     for folder in layout.folders:
         if folder.is_symlink():
             raise _misplaced(layout, folder, "a folder of the series is a symbolic link")
@@ -235,8 +235,8 @@ def _misplaced(layout: Layout, folder: Path, what: str) -> SeriesError:
 
 
 def _can_move(source: Path, target: Path) -> bool:
-    """Whether files can be moved from a folder to another, which mounts prevent, also those that
-    show the same file system twice. Asked with a file that does not exist, so nothing changes."""
+    """Whether files can be moved from one folder to another. Mounts prevent that, even two of the
+    same file system. Tried with a file that does not exist, so nothing changes."""
     name = f"nothing-{secrets.token_hex(8)}"
     try:
         os.rename(source / name, target / name)
@@ -256,7 +256,7 @@ def _folders(parent: Path) -> list[Path]:
 
 
 def _files(parent: Path, shown_as: str, without: frozenset[str]) -> Iterator[str]:
-    """All files and links below a folder, but for those in some of its folders."""
+    """All files and links below a folder, except in some of its folders."""
     if not parent.is_dir():
         return
     with os.scandir(parent) as entries:

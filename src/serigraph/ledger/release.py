@@ -1,4 +1,4 @@
-"""One release as the catalog records it: the draft that comes in, the record that stays."""
+"""One release as the catalog records it: the draft that comes in, the record that is kept."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
 def check_label(label: str) -> None:
-    """Refuse a label that is not safe as the name of a folder, on any system.
+    """Refuse a label that is not a safe folder name on every system.
 
     >>> check_label("2024-H1")
     """
@@ -43,18 +43,18 @@ def check_label(label: str) -> None:
 
 
 def as_json(value: object) -> str:
-    """The one way in which a value is written as JSON, so that equal values have equal digests."""
+    """The only way a value is written as JSON, so that equal values have equal digests."""
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ImpossibleState("a draft holds something that JSON cannot say") from error
+        raise ImpossibleState("a draft holds something that JSON cannot express") from error
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseDraft:
     """What the publisher says about a release; the ledger adds the rest when it commits.
 
-    ``policy``, ``protected`` and ``summary`` must be JSON-able, and hold nothing of a person.
+    ``policy``, ``protected`` and ``summary`` must be JSON-able, and hold nothing about a person.
     """
 
     label: str
@@ -81,7 +81,7 @@ class ReleaseDraft:
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A part that lies elsewhere, complete, and what it will be called in the ledger."""
+    """A complete part that lies elsewhere, and its name in the ledger."""
 
     name: str
     path: Path
@@ -90,10 +90,10 @@ class WrittenFile:
 
 @dataclass(frozen=True, repr=False)
 class WrittenParts(Undisclosed):
-    """The parts of a release whose pieces were proved one by one, each by the verifier."""
+    """The parts of a release whose pieces were verified one by one."""
 
     files: tuple[WrittenFile, ...]
-    ids: pl.Series  # empty: only its type counts
+    ids: pl.Series  # empty: only its type matters
     newcomers: int
     members: int
     groups: int
@@ -114,18 +114,18 @@ class ReleaseRecord(ShortRepr):
     strategy: str
     adversary: str
     summary_json: str
-    newcomers: int  # people that were never a member before
+    newcomers: int  # people who were never members before
     members: int
     groups: int
     parts: tuple[FileDigest, ...]
     files: tuple[FileDigest, ...]  # the public ones
     salt: str = field(repr=False)  # random and secret; empty in releases of version 0.1
-    chain: str  # digest over the chain of the release before and everything above
+    chain: str  # digest over the previous release's chain and everything above
     state: State
 
     @property
     def policy(self) -> Any:
-        """What was frozen of the policy, values in the form that tables are read in."""
+        """The frozen part of the policy, values normalised as tables are."""
         policy = json.loads(self.policy_json)
         if "protected" in policy:
             policy["protected"] = _in_one_form(policy["protected"])
@@ -141,17 +141,17 @@ class ReleaseRecord(ShortRepr):
 
     @property
     def is_presence_known(self) -> bool:
-        """Whether the adversary knows who of a group has a record in the release."""
+        """Whether the adversary knows who in a group has a record in the release."""
         return self.adversary == PRESENCE_KNOWN
 
     @property
     def is_published(self) -> bool:
-        """Whether the public files are in their place; if not, the next command moves them."""
+        """Whether the public files are in place; if not, the next command moves them."""
         return self.state == "published"
 
     def tables(self, folder: Path) -> dict[str, list[Path]]:
-        """The public tables in the folder of the release with the files of each, as Parquet if it
-        has that; empty if a file is missing. What else lies in the folder is not looked at."""
+        """The public tables in the folder of the release with the files of each, as Parquet if
+        available; empty if a file is missing. Other files in the folder are ignored."""
         found: dict[str, list[Path]] = {}
         for ending in (".csv", ".parquet"):
             of_kind: dict[str, list[Path]] = {}
@@ -177,11 +177,11 @@ class ReleaseRecord(ShortRepr):
 
 @dataclass(frozen=True, slots=True)
 class PastExposure:
-    """One past group that held a person and a value, with the release that it comes from."""
+    """One past group that held a person and a value, with its release."""
 
     release: int
     label: str
-    size: int  # n_j: the people that the release's adversary has to choose from
+    size: int  # n_j: the people the release's adversary has to choose from
     count: int  # n_{j,s}
     present: bool  # whether the person had a record in the release
 
@@ -191,23 +191,23 @@ class PastExposure:
 
 
 def chain_start(identity: str) -> str:
-    """What the chain of a series begins with."""
+    """The start of a series' chain."""
     return hashlib.sha256(f"serigraph series {identity}".encode()).hexdigest()
 
 
 def chain_link(previous: str, columns: Sequence[str | int]) -> str:
     """The digest that ties a release, column by column as stored, to all releases before it.
 
-    It is published. One of the columns is a secret salt, so that nobody who knows or guesses the
-    others can tell a right guess from a wrong one. Columns of a type that was never stored do not
-    fail here: they give another digest.
+    It is published. One of the columns is a secret salt, so that somebody who knows or guesses the
+    others cannot test the guess. Columns of a type that was never stored do not fail here: they
+    give a different digest.
     """
     text = json.dumps([previous, *columns], separators=(",", ":"), default=repr)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _in_one_form(stored: Any) -> Any:
-    """The names of values in what an older version has stored, in the form of today."""
+    """What an older version stored, with the names of values normalised as today."""
     if isinstance(stored, dict):
         return {in_one_form(key): _in_one_form(value) for key, value in stored.items()}
     if isinstance(stored, list):

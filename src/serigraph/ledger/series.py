@@ -54,7 +54,7 @@ from serigraph.texts import check_path
 
 
 class Series:
-    """The folder of a series. Made by ``create`` or ``open``; holds nothing open itself."""
+    """The folder of a series. Made by ``create`` or ``open``; keeps no file open."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -67,8 +67,8 @@ class Series:
     def create(path: str | Path, files: Mapping[str, bytes]) -> Series:
         """Make a new series with the files given, ``policy.toml`` among them; all or nothing.
 
-        ``SeriesExists`` if there is anything at the path but an empty folder. The folder can be
-        read by its owner only.
+        ``SeriesExists`` if there is anything at the path except an empty folder. Only the owner
+        can read the folder.
         """
         folder = Path(path).absolute()
         check_path(folder)
@@ -97,8 +97,8 @@ class Series:
     def open(path: str | Path) -> Series:
         """Open a series, finishing or discarding what a killed process left there.
 
-        ``SeriesNotFound`` if there is none. What cannot be put in order now does not keep anybody
-        from reading: ``check`` and ``writing`` report it.
+        ``SeriesNotFound`` if there is none. What cannot be put in order now does not prevent
+        reading: ``check`` and ``writing`` report it.
         """
         series = Series(Path(path).absolute())
         check_path(series.path)
@@ -119,8 +119,8 @@ class Series:
         return series
 
     def reader(self) -> Reader:
-        """Reads the ledger as it is now, after the chain of the catalog was checked. Whoever asks
-        for more than one thing asks one reader, so that the catalog is read once."""
+        """Reads the ledger as it is now, after checking the catalog's chain. For several questions
+        use one reader: it reads the catalog once."""
         with Catalog.opened(self._layout.catalog) as catalog:
             return Reader(self._layout, catalog.releases())
 
@@ -129,11 +129,11 @@ class Series:
         return self.reader().releases
 
     def history(self, ids: pl.Series, protected: Sequence[str]) -> Past:
-        """What the ledger knows of these people, in their order, for the values named."""
+        """What the ledger knows about these people, in their order, for the values named."""
         return self.reader().history(ids, protected)
 
     def people(self) -> pl.DataFrame:
-        """Everybody that was ever a member: ``person``, the number given once, and ``id``."""
+        """Everybody who was ever a member: ``person``, the number given once, and ``id``."""
         return self.reader().people()
 
     def protected_names(self) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ class Series:
         return self.reader().protected_names()
 
     def link_gaps(self) -> LinkGaps:
-        """How many releases lay between the links of everybody, and since the last ones."""
+        """How many releases lay between everybody's links, and since the last ones."""
         return self.reader().link_gaps()
 
     def exposures(self, person: str | int, value: str) -> tuple[PastExposure, ...]:
@@ -154,7 +154,7 @@ class Series:
         ``LedgerDamaged`` says which file is missing or changed. ``compare`` reads the files.
         """
         refuse_links(self._layout)
-        # Whoever may only read can check all the same.
+        # Checking needs read access only.
         with suppress(SeriesBusy, StorageError):
             recover(self._layout)
         found = traces(self._layout)
@@ -169,7 +169,7 @@ class Series:
         return unknown_files(found, self.releases())
 
     def issue(self, certificate: bytes) -> None:
-        """Keep a certificate of the series, so that one that was changed later is found out."""
+        """Keep a certificate of the series, so that later changes to it are detected."""
         folder = self._layout.certificates
         with storage_errors(folder):
             ensure_folder(folder)
@@ -178,7 +178,7 @@ class Series:
             sync(folder)
 
     def has_issued(self, certificate: bytes) -> bool:
-        """Whether this is a certificate of the series as it was made."""
+        """Whether the series issued exactly this certificate."""
         return self._issued(certificate).is_file()
 
     def _issued(self, certificate: bytes) -> Path:
@@ -192,9 +192,9 @@ class Series:
     def writing(self, wait: float = 0.0, compare: Comparing | None = None) -> Iterator[Writer]:
         """Be the one writer; ``SeriesBusy`` if another is at work for longer than ``wait`` seconds.
 
-        The parts of the ledger are checked at once by ``compare``, or else when the history is
-        read, or before the commit. Without a ``commit`` in the block nothing changes, and what was
-        staged is discarded. Errors of the block itself pass through.
+        The parts of the ledger are checked at once by ``compare`` if given; otherwise when the past
+        is read, or before the commit. Without a ``commit`` in the block nothing changes, and staged
+        files are discarded. Errors raised in the block pass through.
         """
         with writer_of(self._layout, wait, compare) as writer:
             yield writer

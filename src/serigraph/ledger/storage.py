@@ -1,4 +1,4 @@
-"""Files that survive a power cut, that nobody else can read, and that tell when one was changed."""
+"""Files that survive a power cut, that only the owner can read, and whose changes are detected."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _REMEDIES = {
     errno.EPERM: "give yourself permission to write there and run the command again",
 }
 
-_FILES = 8  # that a thread takes at a time
-_FOLDER, _FILE = 0o700, 0o600  # for the owner alone
+_FILES = 8  # per thread at a time
+_FOLDER, _FILE = 0o700, 0o600  # only for the owner
 
 RESTORE = "restore the file from a backup; nothing is published until then"
 
@@ -51,7 +51,7 @@ def storage_errors(where: Path) -> Iterator[None]:
 
 
 def make_folder(path: Path) -> None:
-    """Make a new folder that its owner alone can enter, whatever the umask."""
+    """Make a new folder that only its owner can enter, whatever the umask."""
     os.mkdir(path, _FOLDER)
     os.chmod(path, _FOLDER)  # a umask may have taken rights from the owner too
 
@@ -64,14 +64,14 @@ def ensure_folder(path: Path) -> None:
 
 
 def new_file(path: Path) -> BinaryIO:
-    """A new file that its owner alone can read, whatever the umask, open for writing."""
+    """A new file that only its owner can read, whatever the umask, open for writing."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE)
     os.fchmod(descriptor, _FILE)
     return os.fdopen(descriptor, "wb")
 
 
 def make_private(folder: Path) -> None:
-    """Let nobody but the owner into a folder and everything below it, which others wrote."""
+    """Let only the owner into a folder that others wrote, and everything below it."""
     os.chmod(folder, _FOLDER)
     for path in folder.rglob("*"):
         if not path.is_symlink():
@@ -79,7 +79,7 @@ def make_private(folder: Path) -> None:
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Write a new file and wait until it is on the disk; the folder has to be synced after it."""
+    """Write a new file and wait until it is on disk; the folder has to be synced afterwards."""
     with new_file(path) as file:
         file.write(content)
         file.flush()
@@ -87,7 +87,7 @@ def write_durably(path: Path, content: bytes) -> None:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the list of names in a folder, is on the disk."""
+    """Wait until a file, or a folder's list of names, is on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -96,7 +96,7 @@ def sync(path: Path) -> None:
 
 
 def sync_tree(folder: Path) -> None:
-    """Wait until a folder and everything below it is on the disk."""
+    """Wait until a folder and everything below it is on disk."""
     for path in sorted(folder.rglob("*")):
         sync(path)
     sync(folder)
@@ -121,7 +121,7 @@ def digest_tree(folder: Path) -> tuple[FileDigest, ...]:
 
 
 def check_digests(folder: Path, digests: tuple[FileDigest, ...], *, shown_as: str) -> None:
-    """Refuse with ``LedgerDamaged`` if a file is missing or is not what its digest says."""
+    """Raise ``LedgerDamaged`` if a file is missing or does not match its digest."""
     for expected in digests:
         where = f"{shown_as}/{expected.name}"
         path = folder / expected.name
@@ -132,7 +132,7 @@ def check_digests(folder: Path, digests: tuple[FileDigest, ...], *, shown_as: st
                 raise LedgerDamaged("a file of the series was changed", where=where, remedy=RESTORE)
 
 
-Recorded = tuple[Path, tuple[FileDigest, ...], str]  # a folder, its files, and how it is shown
+Recorded = tuple[Path, tuple[FileDigest, ...], str]  # a folder, its files, and its name in messages
 
 
 def compare_here(folders: list[Recorded]) -> None:

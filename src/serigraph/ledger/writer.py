@@ -1,4 +1,4 @@
-"""The one writer of a series: from the lock to the release in its place."""
+"""The only writer of a series: from the lock to the published release."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ from serigraph.runtime.progress import Progress, no_progress
 
 
 class Writer:
-    """Commits one release; only ``Series.writing`` makes one. It commits nothing before all parts
-    of the ledger were compared with their digests, as whoever reads the history does."""
+    """Commits one release; only ``Series.writing`` makes one. Before it commits, all parts of the
+    ledger have been compared with their digests, here or by reading the past."""
 
     def __init__(
         self,
@@ -89,8 +89,8 @@ class Writer:
         return self.ledger.releases
 
     def ensure_follows(self, chain: str | None) -> None:
-        """Refuse if the series does not end in the release with this chain digest, or, if that is
-        empty, has a release at all; None asks for nothing. ``SeriesDiverged`` says which it is."""
+        """Refuse, with ``SeriesDiverged``, if the series does not end in the release with this
+        chain digest or, if that is empty, has any release; None allows anything."""
         numbers = {"": 0} | {release.chain: release.number for release in self.releases}
         if chain is None or numbers.get(chain) == len(self.releases):
             return
@@ -112,10 +112,10 @@ class Writer:
         )
 
     def ensure_new(self, label: str, table_digest: str, ids: pl.Series) -> None:
-        """Refuse what ``commit`` would refuse, so that nobody has to wait for it.
+        """Refuse early what ``commit`` would refuse.
 
         ``InputRefused`` for a label that is no folder name, ``AlreadyPublished`` for a label or a
-        table that is out, ``TableError`` for ids of another type than the series has.
+        table already published, ``TableError`` for ids that are not of the series' type.
         """
         check_label(label)
         for release in self.releases:
@@ -132,11 +132,11 @@ class Writer:
                 raise AlreadyPublished(
                     "this label is used already, for another table",
                     where=f"release {release.number}, {release.label}",
-                    remedy="give the release a label of its own",
+                    remedy="give the release another label",
                 )
         if os.path.lexists(self._layout.published(label)):
             raise AlreadyPublished(
-                "there is something at the place of this release already",
+                "something already exists at the path of this release",
                 where=f"releases/{label}",
                 remedy="move it out of the series, or use another label",
             )
@@ -148,31 +148,31 @@ class Writer:
         protected: Sequence[str],
         progress: Progress = no_progress,
     ) -> Past:
-        """What the ledger knows of everybody that the release may have; see ``Series.history``.
+        """What the ledger knows of everybody who may be in the release; see ``Series.history``.
 
-        Whoever was asked for is not looked up again.
+        Later steps do not look these people up again.
         """
         check_id_type(ids, self.releases)
-        self._asked, history = recall_past(self._layout, self.releases, ids, protected, progress)
+        self._asked, past = recall_past(self._layout, self.releases, ids, protected, progress)
         self._is_checked = True
-        return history
+        return past
 
     def are_known(self) -> NDArray[np.bool_]:
-        """Which of the people that ``history`` was asked for are in the ledger, in their order."""
+        """Which of the people passed to ``history`` are in the ledger, in their order."""
         if self._asked is None:
             raise ImpossibleState("nobody was asked for")
         return np.asarray(self._asked.number >= 0)
 
     def encode(self, proof: Proof) -> EncodedParts:
-        """What ``commit`` will write of a proof; it can be made while public files are written."""
+        """What ``commit`` will write for a proof; can run while public files are written."""
         asked = self._asked or Numbered.asked(self._layout, self.releases, proof.ids)
         return encode_parts(proof, asked.numbers(proof.ids), asked.people)
 
     def commit(self, proof: Proof | EncodedParts, draft: ReleaseDraft) -> ReleaseRecord:
         """Make the release exist, then public: its parts, its row, its files in ``staging``.
 
-        If this fails before the commit nothing has changed. After it the release stays: a file
-        that cannot be moved to its place now is moved by the next command.
+        If this fails before the commit, nothing has changed. After it the release stays: a file
+        that cannot be moved into place now is moved by the next command.
         """
         self.ensure_new(draft.label, draft.table_digest, proof.ids)
         encoded = proof if isinstance(proof, EncodedParts) else self.encode(proof)
@@ -192,10 +192,10 @@ class Writer:
         )
 
     def commit_written(self, written: WrittenParts, draft: ReleaseDraft) -> ReleaseRecord:
-        """The same for a release whose parts were proved and written piece by piece, elsewhere.
+        """The same for a release whose parts were verified and written piece by piece, elsewhere.
 
-        The files are moved from where they lie; they must be on the disk already, and on the file
-        system of the series.
+        The files are moved from where they are; they must already be on disk, on the file system of
+        the series.
         """
         self.ensure_new(draft.label, draft.table_digest, written.ids)
 
@@ -231,7 +231,7 @@ class Writer:
         number = len(self.releases) + 1
         with storage_errors(self._layout.root):
             self._write_parts(number, write)
-            make_private(self.staging)  # documents come from wherever the caller has them
+            make_private(self.staging)  # the caller's documents may have any mode
             sync_tree(self.staging)
             sync(self._layout.staging)
             files = digest_tree(self.staging)
@@ -286,7 +286,7 @@ class Writer:
     def _publish(self, record: ReleaseRecord) -> ReleaseRecord:
         try:
             settle(self._layout, record)
-        except Exception as error:  # whatever it is, the release is out
+        except Exception as error:  # whatever it is, the release is committed
             cause = error if isinstance(error, SerigraphError) else type(error).__name__
             raise NotInPlace(
                 "the release is committed, but its files could not be moved to their place yet",
@@ -298,15 +298,15 @@ class Writer:
 
 @contextmanager
 def writer_of(layout: Layout, wait: float, compare: Comparing | None) -> Iterator[Writer]:
-    """Hold the lock of a series, in order, for the length of the block; checked at once, if it is
-    said how."""
+    """Hold the lock of a series that is in order for the length of the block; ``compare`` checks
+    its parts at once."""
     try:
         with Catalog.opened(layout.catalog) as catalog:
             catalog.lock(wait)
             make_folders(layout)
             releases = catalog.releases()
             while finish_publication(layout, catalog, releases):
-                # What was found is final at once, not only when this release is.
+                # What was repaired is committed at once, not only with this release.
                 catalog.commit()
                 catalog.lock(wait)
                 releases = catalog.releases()
@@ -325,5 +325,5 @@ def writer_of(layout: Layout, wait: float, compare: Comparing | None) -> Iterato
                 make_folder(writer.staging)
             yield writer
     finally:
-        with suppress(Exception):  # what counts is how the block ended; a release may be out
+        with suppress(Exception):  # the block's outcome matters; a release may be published
             recover_quietly(layout)

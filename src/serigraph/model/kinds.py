@@ -1,7 +1,7 @@
-"""The kinds of quasi-identifiers, one row of a table each.
+"""The kinds of quasi-identifiers, one table row each.
 
-A new kind is a row here, its name in ``QuasiIdentifier.kind`` of the policy, and its reader in
-`serigraph.tables.columns`. Its values have to ascend, as numbers or as text.
+A new kind needs a row here, its name in ``QuasiIdentifier.kind`` of the policy, and a reader in
+`serigraph.tables.columns`. Its values must be ordered, as numbers or as text.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _EPOCH = date(1970, 1, 1)
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """What the values of a column are to what recodes them or reads them back."""
+    """How the values of a column are recoded and read back."""
 
     is_scale: bool  # values have distances, and regions are ranges; otherwise sets of names
-    bound: str  # what an end of a range looks like; empty where values are names
-    points: Callable[[str], tuple[float, float]]  # the first and the last that it stands for
+    bound: str  # pattern for the end of a range; empty if values are names
+    points: Callable[[str], tuple[float, float]]  # the first and the last point of a bound
 
 
 def _number(text: str) -> tuple[float, float]:
@@ -48,7 +48,7 @@ def _days(text: str) -> tuple[float, float]:
         else:
             last = date(parts[0], 12, 31)
     except ValueError:
-        return float("inf"), float("-inf")  # no date, so that no range fits it
+        return float("inf"), float("-inf")  # not a date: no range fits it
     return float((first - _EPOCH).days), float((last - _EPOCH).days)
 
 

@@ -1,10 +1,10 @@
-"""What the ledger knows of the people of one release, as arrays.
+"""What the ledger knows about the people of one release, as arrays.
 
-The ledger is factorised: who was in which group, and what each group held. Exposures of a person
-to a value are read off by walking the person's past groups. Few exposures differ in value, count
-or size, so that what a group held is a list of numbers of distinct exposures. To walk the past of a
-million people over 16 releases takes 0.37 s with numbers of two bytes, 0.60 s with four, and 0.90 s
-with values and survivals written out: the walk waits for memory.
+The ledger is factorised: who was in which group, and what each group held. A person's exposures
+to a value are found by walking the person's past groups. Few exposures differ in value, count or
+size, so a group's content is a list of numbers of distinct exposures. Walking the past of a million
+people over 16 releases takes 0.37 s with two-byte numbers, 0.60 s with four bytes, and 0.90 s with
+values and survivals written out: the walk is bound by memory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from serigraph.runtime.ordering import ranked
 from serigraph.runtime.threads import TOGETHER, parallel_map, slices
 
 Numbers = Sequence[int] | NDArray[np.integer]
-_NARROW = 2**16  # exposures that two bytes can number
+_NARROW = 2**16  # exposures that fit two-byte numbers
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,16 @@ class Compositions:
     among ``size[e]`` people. No two exposures are the same.
     """
 
-    start: NDArray[np.int64]  # one more than there are groups
-    exposure: NDArray[np.integer]  # two bytes each, unless there are too many
+    start: NDArray[np.int64]  # one entry more than groups
+    exposure: NDArray[np.integer]  # two bytes each if possible
     value: NDArray[np.int32]
     count: NDArray[np.int64]
-    size: NDArray[np.int64]  # the people that the adversary has to choose from
+    size: NDArray[np.int64]  # the people the adversary has to choose from
 
     @staticmethod
     def of(lengths: Numbers, value: Numbers, count: Numbers, size: Numbers) -> Compositions:
-        """Groups with these sizes and these numbers of values; the values and their counts follow
-        each other group by group, ascending by value in each.
+        """Groups of these sizes with these numbers of values; values and counts are listed group by
+        group, ascending by value in each.
 
         >>> held = Compositions.of(lengths=[2, 1], value=[3, 5, 3], count=[1, 1, 1], size=[9, 9])
         >>> held.start.tolist(), held.exposure.tolist()
@@ -54,8 +54,8 @@ class Compositions:
         counts, count_rank = ranked(count)
         values = int(value.max(initial=0)) + 1
         size_of_entry = np.repeat(size_rank, lengths)
-        # Most groups hold most values once, and few sizes are frequent: numbers of what occurs most
-        # lie side by side, so that what is known of it stays in a processor's cache.
+        # Most groups hold most values once, and few sizes are frequent: frequent exposures get
+        # adjacent numbers, so that what is looked up for them stays in a processor's cache.
         key = np.empty(len(value), dtype=np.int64)
         for part in slices(len(key), longest=TOGETHER):
             np.multiply(count_rank[part], len(sizes), out=key[part], dtype=np.int64)
@@ -75,7 +75,7 @@ class Compositions:
 
     @staticmethod
     def concatenated(pieces: Sequence[Compositions]) -> Compositions:
-        """The groups of several pieces, at least one, behind each other."""
+        """The groups of several pieces, at least one, concatenated."""
         distinct = Compositions.of(
             lengths=np.ones(sum(len(each.value) for each in pieces), dtype=np.int64),
             value=np.concatenate([each.value for each in pieces]),
@@ -99,7 +99,7 @@ class Compositions:
 
     @property
     def survival(self) -> NDArray[np.float64]:
-        """What each exposure leaves of the survival of a pair: 1 - n_s/n."""
+        """The factor that each exposure contributes to the survival of a pair: 1 - n_s/n."""
         return 1.0 - self.count / self.size
 
     def of_groups(
@@ -116,9 +116,9 @@ class Compositions:
 class Past:
     """The past groups of each person, and what each of these groups held.
 
-    Groups are numbered through over all releases. ``group[i, j]`` is that of person i (its place in
-    the population) in past release j, or -1: somebody who was not in the release, or in a group
-    that held nothing of what is protected now.
+    Groups are numbered consecutively over all releases. ``group[i, j]`` is that of person i (by
+    place in the population) in past release j, or -1 if the person was not in the release, or in a
+    group that held nothing that is protected now.
     """
 
     group: NDArray[np.int32]
@@ -138,8 +138,8 @@ class Past:
         group: NDArray[np.integer], lengths: Numbers, value: Numbers, count: Numbers, size: Numbers
     ) -> Past:
         """The past from the group of each person in each release, and from what the groups held;
-        see ``Compositions.of``. Who was in a group that held nothing was in none."""
-        is_held = np.append(np.asarray(lengths, dtype=np.int64) > 0, False)  # behind them: of -1
+        see ``Compositions.of``. A group that held nothing becomes -1."""
+        is_held = np.append(np.asarray(lengths, dtype=np.int64) > 0, False)  # the last is for -1
         return Past(
             np.where(is_held[group], group, -1).astype(np.int32),
             Compositions.of(lengths, value, count, size),
@@ -148,7 +148,7 @@ class Past:
     @staticmethod
     def of_releases(columns: NDArray[np.int32], held: Sequence[Compositions]) -> Past:
         """The past of people over some releases: ``columns[j]`` has the group of each person in
-        release j, or -1, numbered through over all releases, and ``held[j]`` what these held."""
+        release j, or -1, numbered over all releases, and ``held[j]`` what these groups held."""
         group = np.empty(columns.shape[::-1], dtype=np.int32)
 
         def turn(people: slice) -> None:
@@ -158,13 +158,13 @@ class Past:
         return Past(group, Compositions.concatenated(held))
 
     def after(self, releases: int) -> Past:
-        """The same behind this many further releases that had none of these people."""
+        """The same after this many earlier releases that had none of these people."""
         none = np.full((len(self.group), releases), -1, dtype=np.int32)
         return replace(self, group=np.hstack([none, self.group])) if releases else self
 
     def followed_by(self, group: NDArray[np.integer], held: Compositions) -> Past:
-        """The same with one more release: the group of each person in it, or -1, and what its
-        groups held."""
+        """The same with one more release: each person's group in it, or -1, and what its groups
+        held."""
         number = np.where(group >= 0, group + self.held.groups, -1).astype(np.int32)
         return Past(
             np.column_stack([self.group, number]), Compositions.concatenated([self.held, held])
@@ -175,7 +175,7 @@ class Past:
         return replace(self, group=self.group[kept])
 
     def compacted(self) -> Past:
-        """The same without the groups that none of these people was in."""
+        """The same without groups that none of these people was in."""
         is_in = self.group >= 0
         groups, place = ranked(self.group[is_in])
         number = np.full(self.group.shape, -1, dtype=np.int32)
@@ -186,8 +186,8 @@ class Past:
     def exposures(
         self, people: slice
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.integer]]:
-        """Every exposure of some people, person by person and release by release: the place of the
-        person among them, the release, and the number of the exposure."""
+        """Every exposure of some people, by person and release: the place of the person among
+        them, the release, and the number of the exposure."""
         group = self.group[people]
         person, release = np.nonzero(group >= 0)
         lengths, exposure = self.held.of_groups(group[person, release])
@@ -195,7 +195,7 @@ class Past:
 
 
 def _starts(lengths: Numbers) -> NDArray[np.int64]:
-    """Where each of some lists begins that follow each other, and where the last one ends."""
+    """Where each of some consecutive lists begins, and where the last one ends."""
     start = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=start[1:])
     return start

@@ -4,7 +4,7 @@ A quasi-identifier is an ordered domain of codes. Numbers and dates are ordered 
 leaves in depth-first order, other categories by name. Every region of a release is then a box of
 code intervals, whatever the columns are.
 
-A missing value is a value of its own: it has code 0 where the column has any, it lies apart from
+A missing value is a value like any other: it has code 0 if the column has any, it lies apart from
 all others, and no interval that holds it together with other codes counts as narrow.
 """
 
@@ -93,11 +93,11 @@ class CodedValues(Undisclosed):
 
     person: NDArray[np.int64]
     code: NDArray[np.uint32]
-    names: pl.Series  # by code, ascending; nobody need hold all of them
+    names: pl.Series  # by code, ascending; some may have no holder
 
     @staticmethod
     def of(value_sets: pl.Series) -> CodedValues:
-        """Take lists apart, one for each person: of text, or of an Enum with its names in order."""
+        """From one list per person: of text, or of an Enum with its names in order."""
         lengths = value_sets.list.len().fill_null(0).to_numpy()
         flat = value_sets.drop_nulls().explode(empty_as_null=False)
         if lengths.max(initial=0) <= 1:
@@ -114,24 +114,24 @@ class CodedValues(Undisclosed):
 
 @dataclass(frozen=True, repr=False)
 class Population(Undisclosed):
-    """One entry a person; everything is indexed by the person's place 0..N-1 in ``ids``.
+    """One entry per person; everything is indexed by the person's place 0..N-1 in ``ids``.
 
-    ``values`` alone has no entry for absent people: it holds what is published of those present
-    (protected or not, an empty list where a person has no value). ``held`` is the same restricted
-    to what is protected, as indices into ``protected``, classes included: person i holds
+    Only ``values`` has no entry for absent people: it holds what is published about those present
+    (protected or not, an empty list if a person has no value). ``held`` is the same restricted to
+    what is protected, as indices into ``protected``, classes included: person i holds
     ``held[held_start[i]:held_start[i+1]]``, without repetition.
     """
 
     ids: pl.Series  # Int64 or String, unique, ascending
     present: NDArray[np.bool_]
     domains: tuple[Domain, ...]
-    codes: NDArray[np.int32]  # one row a domain, one column a person
-    protected: tuple[ProtectedValue, ...]  # ascending by name; only what somebody holds
+    codes: NDArray[np.int32]  # [column, person]
+    protected: tuple[ProtectedValue, ...]  # ascending by name; only values that somebody holds
     held_start: NDArray[np.int64]
     held: NDArray[np.int32]
-    values: pl.Series  # of people present: List(String), or List(Enum), its categories ascending
+    values: pl.Series  # of present people: List(String), or List(Enum) with ascending categories
     digest: str  # of the table's content, independent of its file format and row order
-    outside_registry: int = 0  # people of the table that the registry does not list
+    outside_registry: int = 0  # people in the table whom the registry does not list
 
     def __post_init__(self) -> None:
         n = len(self.ids)
@@ -152,7 +152,7 @@ class Population(Undisclosed):
         return [value.name for value in self.protected]
 
     def records(self) -> NDArray[np.int64]:
-        """The places of the people present, ascending: whose values are there."""
+        """The places of the people present, ascending, in the order of ``values``."""
         if len(self.values) == self.size:
             return np.arange(self.size)
         return np.flatnonzero(self.present)
@@ -163,7 +163,7 @@ class Population(Undisclosed):
         return held.unique().cast(pl.String).sort()
 
     def subset(self, kept: NDArray[np.bool_]) -> Population:
-        """The same release with some of the people only."""
+        """The same release with only some of the people."""
         places = np.flatnonzero(kept)
         lengths = np.diff(self.held_start)
         return replace(
@@ -180,8 +180,7 @@ class Population(Undisclosed):
         """The population after pairs of a person and a protected value were suppressed.
 
         A suppressed value leaves no trace: it is taken out of the person's set, and a person whose
-        set becomes empty by that has no record any more, but stays where it is, as an absent
-        member.
+        set becomes empty no longer has a record, but stays in place as an absent member.
         """
         covers = [each.covers() for each in self.protected]
         taken: dict[int, set[str]] = {}

@@ -15,38 +15,38 @@ from serigraph.short_repr import Undisclosed
 
 @dataclass(frozen=True)
 class Gap:
-    """A protected value that people hold who are not published as its holders."""
+    """A protected value with holders who are not published as such."""
 
     value: str
-    missing: int  # such people
-    risk: Fraction  # the largest chance that somebody is one of them, where that is charged, or 0
+    missing: int  # number of such holders
+    risk: Fraction  # the largest chance of being one of them, if that is charged, or 0
 
 
 @dataclass(frozen=True, repr=False)
 class Proof(Undisclosed):
-    """The groups of one release, after every exposure of every member was checked exactly.
+    """The groups of one release, after an exact check of every exposure of every member.
 
     Only ``serigraph.verification.verify`` makes one. Groups are numbered 0..G-1 and each has at
-    least one present member; people whose group has nobody present are not members of anything.
+    least one present member; people in groups without one are not members of anything.
     """
 
     ids: pl.Series  # Int64 or String, ascending: the members
     group: NDArray[np.uint32]  # the group of each member
     present: NDArray[np.bool_]  # whether the member has a record in the release
     size: NDArray[np.int64]  # people in each group, absent ones included
-    present_size: NDArray[np.int64]  # people in each group that have a record
+    present_size: NDArray[np.int64]  # people in each group who have a record
     value_group: NDArray[np.uint32]  # one row for each (group, protected value held in it)
     value_name: pl.Series  # String, or an Enum with its names in order
-    value_count: NDArray[np.int64]  # people in the group that hold the value
+    value_count: NDArray[np.int64]  # people in the group who hold the value
     largest: Fraction  # the largest breach probability of a pair that this release touches
     pairs: int  # (person, value) pairs that were checked
     exact_pairs: (
-        int  # of these, decided in fractions because floats came too close to the threshold
+        int  # of these, decided in fractions because floats were too close to the threshold
     )
     worst: WorstPair | None = None  # of the pairs that this release touches, if there are any
     gaps: tuple[Gap, ...] = ()  # what was suppressed, ascending by value
 
     @property
     def missing(self) -> int:
-        """Pairs of a person and a protected value that were suppressed."""
+        """Suppressed pairs of a person and a protected value."""
         return sum(gap.missing for gap in self.gaps)

@@ -15,13 +15,13 @@ from serigraph.runtime.threads import parallel_map, slices
 
 BINS = 10
 MOST_LINKS = 1024
-_TOGETHER = 1 << 18  # pairs that are looked at together, in a processor's cache
+_BLOCK = 1 << 18  # pairs per block, to fit a processor's cache
 _NOTHING_LEFT = 1e-300  # stands for a survival of zero, which has no logarithm
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Counts only, nobody's name: pairs by value and by tenth of their budget that is spent."""
+    """Counts only, no names: pairs by value and by tenth of their budget spent."""
 
     spent: NDArray[np.int64]  # [value, tenth]
     links: NDArray[np.int64]  # [value, number of links]
@@ -32,20 +32,20 @@ class Standing:
         return int(self.spent.sum())
 
 
-def standing(history: Past, thresholds: Sequence[Fraction]) -> Standing:
-    """Walk through the ledger and say where everybody stands (floats: for display).
+def standing(past: Past, thresholds: Sequence[Fraction]) -> Standing:
+    """Walk through the ledger and count how much everybody has spent (floats: for display).
 
-    Without compiled code, which takes longer to load than this takes on most ledgers.
+    Not compiled: loading compiled code takes longer than this does on most ledgers.
     """
     values = max(len(thresholds), 1)
-    survived = np.log(np.maximum(history.held.survival, _NOTHING_LEFT))
+    survived = np.log(np.maximum(past.held.survival, _NOTHING_LEFT))
     budget = np.log1p(-np.array([float(each) for each in thresholds]))
-    most = min(history.releases, MOST_LINKS)
+    most = min(past.releases, MOST_LINKS)
 
     def part(people: slice) -> Standing:
         pairs = (people.stop - people.start) * values
-        person, _, exposure = history.exposures(people)
-        pair = person * values + history.held.value[exposure]
+        person, _, exposure = past.exposures(people)
+        pair = person * values + past.held.value[exposure]
         times = np.bincount(pair, minlength=pairs)
         total = np.bincount(pair, survived[exposure], minlength=pairs)
         linked = np.flatnonzero(times)
@@ -57,8 +57,8 @@ def standing(history: Past, thresholds: Sequence[Fraction]) -> Standing:
             -np.expm1(total.reshape(-1, values).min(axis=1, initial=0.0)),
         )
 
-    longest = max(_TOGETHER // values, 1)
-    parts = parallel_map(part, slices(len(history.group), longest))
+    longest = max(_BLOCK // values, 1)
+    parts = parallel_map(part, slices(len(past.group), longest))
     return Standing(
         np.sum([each.spent for each in parts], axis=0)[: len(thresholds)],
         np.sum([each.links for each in parts], axis=0)[: len(thresholds)],
@@ -66,13 +66,13 @@ def standing(history: Past, thresholds: Sequence[Fraction]) -> Standing:
     )
 
 
-def link_gaps(history: Past, values: int) -> LinkGaps:
-    """How many releases lay between the links of pairs with so many values, and since the last."""
-    releases = history.releases
+def link_gaps(past: Past, values: int) -> LinkGaps:
+    """How many releases lay between the links of each pair, and since the last link."""
+    releases = past.releases
 
     def part(people: slice) -> NDArray[np.int64]:
-        person, release, exposure = history.exposures(people)
-        pair = person * values + history.held.value[exposure]
+        person, release, exposure = past.exposures(people)
+        pair = person * values + past.held.value[exposure]
         order = np.argsort(pair, kind="stable")  # the releases of a pair stay in order
         pair, release = pair[order], release[order]
         is_first, is_last = np.ones((2, len(pair)), dtype=np.bool_)
@@ -85,8 +85,8 @@ def link_gaps(history: Past, values: int) -> LinkGaps:
 
     if not releases:
         return LinkGaps()
-    longest = max(_TOGETHER // max(values, 1), 1)
-    counts = np.sum(parallel_map(part, slices(len(history.group), longest)), axis=0)
+    longest = max(_BLOCK // max(values, 1), 1)
+    counts = np.sum(parallel_map(part, slices(len(past.group), longest)), axis=0)
     link, gap, is_last = np.unravel_index(np.flatnonzero(counts), (releases, releases, 2))
     return LinkGaps.of(
         zip(

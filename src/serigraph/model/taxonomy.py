@@ -1,7 +1,7 @@
 """Taxonomies: trees over the values of a categorical column.
 
 A taxonomy is stored as its leaves in depth-first order, each with its path. A node is then an
-interval of leaves, and two neighbouring leaves part at a *divergence*: the depth of the deepest
+interval of leaves, and two neighbouring leaves separate at a *divergence*: the depth of the deepest
 node that holds both.
 """
 
@@ -71,7 +71,7 @@ class Taxonomy:
     def cover(self, low: int, high: int) -> tuple[str, ...]:
         """The labels of the largest nodes that together hold exactly the leaves low..high.
 
-        Of nodes with the same leaves the lowest is taken, since its label says most.
+        Of nodes with the same leaves the lowest is taken, since its label says the most.
 
         >>> pets = Taxonomy.from_rows([["cat", "pet"], ["dog", "pet"], ["eel", "fish"]])
         >>> pets.cover(0, 1), pets.cover(0, 2), pets.cover(1, 1)
@@ -90,7 +90,7 @@ class Taxonomy:
         return self._extent.get(self._shared_path(low, high), (0, len(self.paths) - 1))
 
     def siblings(self, low: int, high: int) -> tuple[int, int]:
-        """The leaves of the children of that node from the one that holds low to high's."""
+        """The leaves of that node's children, from the child that holds low to that of high."""
         depth = len(self._shared_path(low, high)) + 1
         return (
             self._extent[self.paths[low][:depth]][0],
@@ -129,7 +129,7 @@ def _problems(rows: Sequence[Sequence[str]]) -> list[str]:
     levels = len(rows[0])
     uneven = [number for number, row in enumerate(rows, 1) if len(row) != levels]
     if uneven:
-        problems.append(f"line {uneven[0]} has another number of levels than line 1 ({levels})")
+        problems.append(f"line {uneven[0]} has a different number of levels from line 1 ({levels})")
         return problems
     seen: dict[str, int] = {}
     parent_of: dict[tuple[int, str], tuple[str, int]] = {}

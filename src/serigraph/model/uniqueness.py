@@ -1,4 +1,4 @@
-"""How many rows have quasi-identifiers that no other row has."""
+"""How many rows have quasi-identifiers that no other row shares."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What every room stands on: threads, progress, randomness, compiled code, imports on demand."""
+"""What every package builds on: threads, progress, randomness, compiled code, lazy imports."""

@@ -1,9 +1,9 @@
-"""Compiled kernels on disk, which are loaded only if they are as they were written.
+"""Compiled kernels on disk, loaded only if they are as they were written.
 
-Numba unpickles whatever it finds in its cache, and runs the machine code in it: a file that a power
-cut has left half written ends the program, or worse, gives other results. So each kernel has a
-folder of its own, with a note of what is in it: the digest of every file. Before Numba looks there
-for the first time, a folder that is not as noted is emptied.
+Numba unpickles whatever it finds in its cache, and runs the machine code in it: a file left half
+written by a power cut ends the program or, worse, gives wrong results. So each kernel has its own
+folder, with a note of its content: the digest of every file. Before Numba first looks there, a
+folder that does not match its note is emptied.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _NOTE = "digests.json"
 
 @cache
 def kernel_folder() -> Path:
-    """Where the kernels of this installation are: in the folder that the user wants Numba to use,
-    if nobody else can write there, or in the user's cache. It is named by all that a kernel is made
-    of, since Numba does not notice an edit in a module from which a kernel takes something in."""
+    """Where the kernels of this installation are: in the folder that the user has chosen for Numba,
+    if nobody else can write there, or in the user's cache. Its name depends on everything that a
+    kernel is made of, since Numba does not notice an edit in a module that a kernel draws on."""
     wanted = os.environ.get("NUMBA_CACHE_DIR")
     base = (kept_private(Path(wanted)) or temporary_folder()) if wanted else cache_folder()
-    os.environ["NUMBA_CACHE_DIR"] = str(base)  # for processes that this one starts
+    os.environ["NUMBA_CACHE_DIR"] = str(base)  # for child processes
     return base / f"kernels-{_digest_of_sources()}"
 
 
 def _digest_of_sources() -> str:
-    """A digest of the modules with kernels, of where they are, and of all that compiles them."""
+    """A digest of the modules with kernels, their location, and everything that compiles them."""
     found = hashlib.sha256()
     for path in sorted(_PACKAGE.rglob("*.py")):
         content = path.read_bytes()
@@ -58,7 +58,7 @@ def _digest_of_sources() -> str:
 
 
 class CachedKernel:
-    """A function that Numba compiles for the arguments that it is given, and keeps."""
+    """A function that Numba compiles for its argument types, and caches."""
 
     def __init__(self, function: Callable[..., object], options: dict[str, Any]) -> None:
         self.name = f"{function.__module__}.{function.__qualname__}"
@@ -68,12 +68,12 @@ class CachedKernel:
         self._lock = Lock()
         self._is_checked = False
         self._noted = 0
-        with suppress(OSError):  # Numba says so where it cannot keep what it compiles
+        with suppress(OSError):  # Numba itself reports that it cannot cache
             for folder in (self._folder.parent, self._folder):
                 folder.mkdir(mode=0o700, exist_ok=True)
         config: Any = numba.config
         before = config.CACHE_DIR
-        config.CACHE_DIR = str(self._folder)  # which Numba looks up here, and never again
+        config.CACHE_DIR = str(self._folder)  # Numba reads it only here
         try:
             self._compiled = numba.njit(cache=True, **options)(function)
         finally:
@@ -82,12 +82,12 @@ class CachedKernel:
 
     @property
     def signatures(self) -> list[Any]:
-        """What the kernel was compiled or loaded for."""
+        """The signatures the kernel was compiled or loaded for."""
         return list(self._compiled.signatures)
 
     @property
     def was_found(self) -> bool:
-        """Whether it was loaded, each time, as it had been kept."""
+        """Whether it was loaded from the cache every time."""
         return bool(self.signatures) and not self._misses()
 
     def __call__(self, *arguments: Any) -> Any:
@@ -98,7 +98,7 @@ class CachedKernel:
                 self._is_checked = True
         try:
             result = self._compiled(*arguments)
-        except OSError:  # the disk is full: it was not kept, but is in memory by now
+        except OSError:  # the disk is full: it was not cached, but is in memory
             result = self._compiled(*arguments)
         if self._misses() > self._noted:
             with self._lock, suppress(OSError):
@@ -114,7 +114,7 @@ _all: dict[str, CachedKernel] = {}
 
 
 def loaded_kernels() -> list[str]:
-    """The names of the kernels that were called in this process."""
+    """The names of the kernels called in this process."""
     return sorted(name for name, kernel in _all.items() if kernel.signatures)
 
 
@@ -124,7 +124,7 @@ def is_kept(name: str) -> bool:
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether the files of a kernel are those whose digests were noted."""
+    """Whether the files of a kernel match the digests noted."""
     try:
         noted = json.loads((folder / _NOTE).read_bytes())
         return bool(noted) and noted == _digests(folder)
@@ -133,7 +133,7 @@ def is_whole(folder: Path) -> bool:
 
 
 def write_whole(path: Path, content: str) -> None:
-    """Write a file that is there as a whole or not at all, also if two processes do."""
+    """Write a file atomically, even if two processes do."""
     with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
         file.write(content)
     os.replace(file.name, path)

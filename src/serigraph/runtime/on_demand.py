@@ -1,4 +1,4 @@
-"""Packages that import what they offer when it is first asked for: commands start at once."""
+"""Packages that import what they offer on first use, so that commands start at once."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 def on_demand(
     package: str, places: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The ``__getattr__`` and the ``__dir__`` of a package. ``places`` has for each name the module
-    that it is from, and after a colon the name that it has there, if that is another."""
+    """The ``__getattr__`` and the ``__dir__`` of a package. ``places`` has each name's module and,
+    after a colon, its name there if that differs."""
 
     def find(name: str) -> Any:
         if name not in places:

@@ -1,6 +1,6 @@
-"""Sorting by numbers that are small: of groups, or of people.
+"""Sorting by small numbers: of groups, or of people.
 
-A number and its place in one word are sorted several times as fast as places by their numbers.
+Packing a number and its place into one word sorts several times as fast as an argsort.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from serigraph.runtime.threads import TOGETHER, parallel_map, slices
 
 _HALF = np.uint64(32)
 _WORD = 64
-_SPREAD = 4  # integers in the range of some numbers, for each of them
+_SPREAD = 4  # largest range worth a lookup table, per number
 
 
 def ascend(numbers: NDArray[np.integer]) -> bool:
@@ -49,8 +49,8 @@ def are_in_order(ids: pl.Series) -> bool:
 def occurrences(
     number: NDArray[np.integer], numbers: int, counts: NDArray[np.bool_] | None = None
 ) -> NDArray[np.int64]:
-    """How often each of so many numbers from 0 on occurs, or how often where it counts. None is
-    larger.
+    """How often each number below ``numbers`` occurs; if ``counts`` is given, only where it is
+    true. All numbers must be below ``numbers``.
 
     >>> occurrences(np.array([2, 0, 2]), 4, np.array([True, True, False])).tolist()
     [1, 0, 1, 0]
@@ -68,7 +68,7 @@ def occurrences(
 def occurring(
     number: NDArray[np.integer], numbers: int, counts: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Which of so many numbers from 0 on occur where it counts.
+    """Which numbers below ``numbers`` occur where ``counts`` is true.
 
     >>> occurring(np.array([2, 0, 3]), 4, np.array([True, False, True])).tolist()
     [False, False, True, True]
@@ -83,7 +83,7 @@ def occurring(
 
 
 def starts_of(number: NDArray[np.int64], numbers: int) -> NDArray[np.int64]:
-    """Where each of so many numbers from 0 on starts among ascending ones, and where they end.
+    """Where each number below ``numbers`` starts among ascending ones, and where the last ends.
 
     >>> starts_of(np.array([1, 1, 3]), 5).tolist()
     [0, 0, 2, 2, 3, 3]
@@ -91,7 +91,7 @@ def starts_of(number: NDArray[np.int64], numbers: int) -> NDArray[np.int64]:
     start = np.empty(numbers + 1, dtype=np.int64)
 
     def write(part: slice) -> None:
-        """Whatever does not occur starts where the one before ended."""
+        """A number that does not occur starts where the one before ended."""
         i, k = np.searchsorted(number, [part.start, part.stop])
         lengths = np.diff(number[i:k], prepend=part.start - 1, append=part.stop - 1)
         start[part] = np.repeat(np.arange(i, k + 1), lengths)
@@ -101,7 +101,7 @@ def starts_of(number: NDArray[np.int64], numbers: int) -> NDArray[np.int64]:
 
 
 def order_by(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
-    """The places of numbers in 0..2^32-1 in ascending order, equal ones as they come.
+    """The places of numbers in 0..2^32-1 in ascending order; the sort is stable.
 
     >>> order_by(np.array([3, 1, 3, 0])).tolist()
     [3, 1, 0, 2]
@@ -116,8 +116,8 @@ def order_by(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
 def order_by_keys(
     keys: NDArray[np.uint64], numbers: NDArray[np.integer] | None = None
 ) -> NDArray[np.int64]:
-    """The places of keys in ascending order; of numbers in 0..2^31-1, if there are any, and then
-    of the keys of equal ones.
+    """The places of keys in ascending order; if numbers in 0..2^31-1 are given, sorted by these
+    first.
 
     >>> keys = np.array([7, 5, 2**63, 6], dtype=np.uint64)
     >>> order_by_keys(keys).tolist(), order_by_keys(keys, np.array([1, 0, 0, 1])).tolist()
@@ -140,7 +140,7 @@ def order_by_keys(
         found.append(part.start + np.flatnonzero((word[1:] ^ word[:-1]) < 2**for_place))
     together &= np.uint64(2**for_place - 1)
     order = together.view(np.int64)
-    # Keys that begin alike are told apart by the bits that had to make room for the place.
+    # Ties are broken by the low bits, which had to make room for the place.
     alike = np.concatenate(found)
     if len(alike):
         unsettled = np.union1d(alike, alike + 1)
@@ -157,8 +157,8 @@ def _pieces(length: int) -> Iterator[slice]:
 def ranked(
     numbers: NDArray[Any] | Sequence[NDArray[Any]], places: NDArray[np.int32] | None = None
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """The different ones of some numbers, ascending, and the place of each number among them,
-    which is written to ``places`` if these are given. Numbers may come in several pieces.
+    """The distinct numbers, ascending, and the place of each number among them, written to
+    ``places`` if given. Numbers may come in several pieces.
 
     >>> [array.tolist() for array in ranked(np.array([30, 10, 30, 20]))]
     [[10, 20, 30], [2, 0, 2, 1]]
@@ -211,5 +211,5 @@ def _looked_up(
 
 
 def _above(numbers: NDArray[np.integer], low: int) -> NDArray[np.unsignedinteger]:
-    """How far numbers lie above the lowest, which may be more than their type can tell."""
+    """How far numbers lie above the lowest, which may exceed the range of their type."""
     return (numbers - numbers.dtype.type(low)).view(f"u{numbers.itemsize}")

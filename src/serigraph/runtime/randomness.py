@@ -18,11 +18,11 @@ class Randomness(Protocol):
 
 
 class SystemRandomness:
-    """OpenSSL's cryptographic generator, which the operating system seeds: for everything that is
-    published. The system's own takes ten times the time."""
+    """OpenSSL's cryptographic generator, seeded by the operating system: for everything that is
+    published. The system's own generator takes ten times as long."""
 
     def keys(self, number: int) -> NDArray[np.uint64]:
-        import ssl  # only whoever publishes waits for it
+        import ssl  # slow to import, and only publishing needs it
 
         keys = np.empty(number, dtype=np.uint64)
 
@@ -35,7 +35,7 @@ class SystemRandomness:
 
 
 class SeededRandomness:
-    """Repeatable keys, for studies and tests; whoever knows the seed knows the choices."""
+    """Repeatable keys, for studies and tests; anybody who knows the seed knows the choices."""
 
     def __init__(self, seed: int) -> None:
         self._generator = np.random.Generator(np.random.Philox(seed))

@@ -1,4 +1,4 @@
-"""Work that threads share: Polars, Arrow, NumPy and kernels let go of the interpreter's lock."""
+"""Work shared among threads: Polars, Arrow, NumPy and kernels release the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 _Number = TypeVar("_Number", bound=np.generic)
 
-TOGETHER = 1 << 16  # numbers that stay in a processor's cache, with what NumPy makes of them
+TOGETHER = 1 << 16  # numbers that fit a processor's cache, with NumPy's intermediate results
 
-_NOTICED = 0.1  # seconds until an interrupt is
+_NOTICED = 0.1  # seconds until an interrupt is noticed
 
 
 def threads() -> int:
@@ -41,8 +41,8 @@ def parallel_map(
 
 
 def wait_interruptibly(future: Future[_Result]) -> _Result:
-    """Its result, however long that takes. Since Polars was imported, a signal does not end a wait:
-    only one that ends by itself now and then can be interrupted."""
+    """The future's result, however long it takes. Once Polars is imported, a signal does not end a
+    wait: only repeated short waits can be interrupted."""
     while not future.done():
         wait([future], timeout=_NOTICED)
     return future.result()
@@ -51,8 +51,8 @@ def wait_interruptibly(future: Future[_Result]) -> _Result:
 def parallel_take(
     source: NDArray[_Number], places: NDArray[np.integer], out: NDArray[_Number] | None = None
 ) -> NDArray[_Number]:
-    """What lies at these places, all of which are there. (NumPy first checks them, and makes
-    another copy for it, unless it is told to clip them.)"""
+    """The items at these places, which must exist. (NumPy checks them first, with another copy,
+    unless it is told to clip.)"""
     found = np.empty((len(places), *source.shape[1:]), dtype=source.dtype) if out is None else out
     parallel_map(
         lambda part: np.take(source, places[part], axis=0, out=found[part], mode="clip"),

@@ -1,4 +1,4 @@
-"""Who is in each proposed group and what it holds, from the population and from nothing else."""
+"""Who is in each proposed group and what it holds, from the population alone."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from serigraph.runtime.ordering import occurrences, order_by
 
 @dataclass(frozen=True)
 class Composition:
-    """Groups with the values that they hold, and the people who are charged for these values.
+    """Groups with the values they hold, and the people who are charged for these values.
 
     Group g has ``size[g]`` people to choose from and holds ``value[start[g]:start[g+1]]``, which
-    ascend. Everybody in a group that holds anything is charged: people are those in ``charged``,
-    ascending places in the population; ``member`` are places among these, by group.
+    ascend. Everybody in a group that holds anything is charged: ``charged`` has their places in the
+    population, ascending; ``member`` has places in ``charged``, by group.
     """
 
     size: NDArray[np.int64]
@@ -35,7 +35,7 @@ class Composition:
         return int(np.diff(self.start)[self.member_group].sum())
 
     def group_of(self, entry: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The group that has each of these entries."""
+        """The group of each of these entries."""
         return np.searchsorted(self.start, entry, side="right") - 1
 
     @staticmethod
@@ -79,11 +79,11 @@ class Composition:
 
 @dataclass(frozen=True)
 class Shown:
-    """The groups of a proposal that are published, numbered from 0 on: those with a record."""
+    """The groups of a proposal that are published, those with a record, numbered from 0 on."""
 
-    group: NDArray[np.int64]  # of everybody; beyond the others where it is not published
+    group: NDArray[np.int64]  # of everybody; unpublished groups have the highest numbers
     people: NDArray[np.int64]  # in each group
-    present: NDArray[np.int64]  # of them, those that have a record
+    present: NDArray[np.int64]  # those of them with a record
 
     @staticmethod
     def of(population: Population, group: NDArray[np.int64]) -> Shown:
@@ -92,7 +92,7 @@ class Shown:
         people = occurrences(group, groups)
         shown = int(np.count_nonzero(present))
         if not present[:shown].all():
-            # Nothing is said about a group without a record; such groups come behind the others.
+            # A group without a record is not published; such groups are numbered last.
             order = np.argsort(present == 0, kind="stable")
             number = np.empty_like(order)
             number[order] = np.arange(groups)

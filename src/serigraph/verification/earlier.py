@@ -1,4 +1,4 @@
-"""What the verifier asks of earlier releases: who was in which group, and what the groups held."""
+"""What the verifier needs from earlier releases: who was in which group, and what groups held."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from serigraph.runtime.progress import Report
 
 @dataclass(frozen=True)
 class EarlierGroups:
-    """The groups of one earlier release, for the people and the values that were asked for.
+    """The groups of one earlier release, for the people and the values asked for.
 
-    Person i was in ``group[i]``, or in none where that is -1. Group g had ``size[g]`` people to
-    choose from, and held ``value[start[g]:start[g+1]]``, ascending places among the values.
+    Person i was in ``group[i]``, or in none if that is -1. Group g had ``size[g]`` people to choose
+    from, and held ``value[start[g]:start[g+1]]``, ascending places among the values.
     """
 
     group: NDArray[np.int32]
     size: NDArray[np.int64]
     start: NDArray[np.int64]
     value: NDArray[np.int32]
-    count: NDArray[np.int64]  # people in the group that hold the value
+    count: NDArray[np.int64]  # people in the group who hold the value
 
     @staticmethod
     def of(
@@ -36,7 +36,7 @@ class EarlierGroups:
         value: NDArray[np.integer],
         count: NDArray[np.integer],
     ) -> EarlierGroups:
-        """From one entry for each value in each group, in any order."""
+        """From one entry per value and group, in any order."""
         groups, values = len(size), int(value.max(initial=0)) + 1
         key = value_group.astype(np.int64) * values + value
         if not (key[1:] > key[:-1]).all():
@@ -70,12 +70,12 @@ class EarlierReleases(Protocol):
     def groups_of(
         self, ids: pl.Series, names: Sequence[str], report: Report
     ) -> list[EarlierGroups]:
-        """The groups of these people in every release that any of them was in, and what these
-        groups held of the values named."""
+        """The groups of these people in every release that had any of them, and what these groups
+        held of the values named."""
 
 
 def places_among(ids: pl.Series, others: pl.Series) -> NDArray[np.int64]:
-    """The place of each of the others among ids that all differ, -1 for those that are not there.
+    """The place of each of the others among ids that all differ, -1 if it is not there.
 
     >>> places_among(pl.Series(["a", "b"]), pl.Series(["b", "c", "a"])).tolist()
     [1, -1, 0]
@@ -98,14 +98,14 @@ def places_among(ids: pl.Series, others: pl.Series) -> NDArray[np.int64]:
 def groups_by_place(
     people: int, place: NDArray[np.integer], group: NDArray[Any]
 ) -> NDArray[np.int32]:
-    """The group of each person, from the places of a release's members; -1 at a place says that
-    nobody asked for this member, and -1 for a group that the person was no member.
+    """The group of each person, from the places of a release's members; a place of -1 is a member
+    nobody asked for, and a group of -1 is a person who was no member.
 
     >>> groups_by_place(3, np.array([2, -1, 0]), np.array([7, 8, 9])).tolist()
     [9, -1, 7]
     """
     found = np.full(people + 1, -1, dtype=np.int32)
-    found[place] = group  # -1 is the last place, which belongs to nobody
+    found[place] = group  # -1 is the last place, a spare one
     if np.count_nonzero(found[:-1] >= 0) != np.count_nonzero(place >= 0):
         raise ImpossibleState("somebody is in two groups of an earlier release")
     return found[:-1]

@@ -1,4 +1,4 @@
-"""Pairs decided in fractions, from the integers that the releases have."""
+"""Pairs decided in fractions, from the integers of the releases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from serigraph.verification.composition import Composition
 from serigraph.verification.earlier import EarlierGroups
 
 _HALF = 32  # bits of a word
-_TOGETHER = 1 << 14  # pairs, so that what is made of them stays in a processor's cache
+_BLOCK = 1 << 14  # pairs per block, to fit a processor's cache
 
 
 def distinct_exposures(
@@ -25,9 +25,9 @@ def distinct_exposures(
     earlier: Sequence[EarlierGroups],
 ) -> Iterator[tuple[int, tuple[Exposure, ...]]]:
     """The exposures of pairs (charged person, entry), this release's last; with one of the entries
-    that have them. Pairs whose values are of one ``kind`` and that have the same exposures, in
-    whatever order, are given once: where groups are as small as their threshold allows, nearly all
-    pairs are decided here, and few of them differ."""
+    that have them. Pairs whose values are of one ``kind`` and that have the same exposures, in any
+    order, are returned once: where groups are as small as their threshold allows, nearly all pairs
+    are decided here, and few differ."""
 
     def different(part: slice) -> NDArray[np.int64]:
         entry = pairs[part, 1]
@@ -35,7 +35,7 @@ def distinct_exposures(
         table = pl.DataFrame(np.column_stack([entry, kind[composition.value[entry]], words]))
         return table.unique(table.columns[1:], keep="first", maintain_order=True).to_numpy()
 
-    found = np.concatenate(parallel_map(different, slices(len(pairs), longest=_TOGETHER)))
+    found = np.concatenate(parallel_map(different, slices(len(pairs), longest=_BLOCK)))
     for entry, _, *words in found.tolist():
         yield (
             entry,
@@ -47,7 +47,7 @@ def _words(
     pairs: NDArray[np.int64], composition: Composition, earlier: Sequence[EarlierGroups]
 ) -> NDArray[np.int64]:
     """All exposures of pairs, a row each, with a size and a count in each word: earlier ones in
-    ascending order, 0 where there was none, and this release's last."""
+    ascending order, 0 if there was none, and this release's last."""
     person, entry = pairs.T
     value = composition.value[entry]
     found = np.zeros((len(pairs), len(earlier)), dtype=np.int64)
@@ -69,8 +69,8 @@ def _find(
     start: NDArray[np.int64],
     values: NDArray[np.int32],
 ) -> NDArray[np.int64]:
-    """Where each value is among the entries of its group, or -1; -1 for a group says that there is
-    none. The ``values`` of a group are at ``start``."""
+    """Where each value is among the entries of its group, or -1; a group of -1 is no group. The
+    ``values`` of a group are at ``start``."""
     found = np.full(len(group), -1, dtype=np.int64)
     for i in range(len(group)):
         if group[i] >= 0:

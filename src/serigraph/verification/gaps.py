@@ -1,4 +1,4 @@
-"""What is missing from a release, found by comparing it with the table, and what it tells."""
+"""What is missing from a release, found by comparing it with the table, and what that reveals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from serigraph.verification.survival import survey
 def check_gaps(
     whole: Population, population: Population, earlier: EarlierReleases, where: str
 ) -> tuple[Gap, ...]:
-    """What the table has and the release has not, after it was charged to everybody's past."""
+    """What the table has and the release lacks, after charging it to everybody's past."""
     gaps = _find_gaps(whole, population, where)
     missing = {gap.value for gap in gaps}
     _check_everybody(
@@ -29,7 +29,7 @@ def check_gaps(
 
 
 def _find_gaps(whole: Population, population: Population, where: str) -> tuple[Gap, ...]:
-    """The holders that the table has and the release has not, by value, and what is charged.
+    """The holders that the table has and the release lacks, by value, and what is charged.
 
     Refuses a population whose thresholds are not what these gaps leave of them, and one that shows
     something that is not in the table.
@@ -65,7 +65,7 @@ def _find_gaps(whole: Population, population: Population, where: str) -> tuple[G
         )
         if risk > was.threshold:
             raise GuaranteeExceeded(
-                f"the missing holders of value {was.name!r} would be told by their absence",
+                f"the missing holders of value {was.name!r} would be revealed by their absence",
                 where=where,
                 remedy="publish without suppression",
             )
@@ -85,7 +85,7 @@ def _find_gaps(whole: Population, population: Population, where: str) -> tuple[G
 def _check_everybody(
     earlier: EarlierReleases, protected: Sequence[ProtectedValue], where: str
 ) -> None:
-    """Refuse if the past of somebody exceeds what is left of the threshold of one of the values."""
+    """Refuse if somebody's past exceeds what is left of the threshold of one of the values."""
     ids = earlier.people()
     if not protected or not len(ids):
         return

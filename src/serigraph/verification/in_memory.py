@@ -1,4 +1,4 @@
-"""Earlier releases that lie in no ledger: rehearsals, studies, and rows that Spark brought."""
+"""Earlier releases outside a ledger: rehearsals, studies, and rows collected by Spark."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class RememberedRelease(Undisclosed):
 
     ids: pl.Series
     group: NDArray[np.integer]  # of each member
-    size: NDArray[np.int64]  # of each group: the people that the adversary has to choose from
-    value_group: NDArray[np.integer]  # one entry for each value in each group
+    size: NDArray[np.int64]  # of each group: the people the adversary has to choose from
+    value_group: NDArray[np.integer]  # one entry per value and group
     value_name: pl.Series
     value_count: NDArray[np.integer]
 

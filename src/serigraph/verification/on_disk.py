@@ -1,8 +1,8 @@
-"""Earlier releases as they lie on the disk, read by the verifier itself.
+"""Earlier releases on disk, read by the verifier itself.
 
-No code is shared with the part of the ledger that recalls the past for the forming of groups: a
-fault there is found here. Every byte that counts is compared with the digest that the catalog has,
-and the sizes of groups are counted from their members.
+No code is shared with the part of the ledger that recalls the past for grouping: a fault there is
+found here. Every byte that matters is compared with the catalog's digest, and the sizes of groups
+are counted from their members.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _RESTORE = "restore the series from a backup; nothing is published until then"
 
 @dataclass(frozen=True)
 class CommittedRelease:
-    """What the catalog says of a release: where its parts lie, what they are, and how much."""
+    """What the catalog records about a release: where its parts are, their digests and sizes."""
 
     folder: Path
-    digests: Mapping[str, str]  # the SHA-256 of each part, by the name of its file
-    newcomers: int  # people that were never a member before
+    digests: Mapping[str, str]  # the SHA-256 of each part, by file name
+    newcomers: int  # people who were never members before
     members: int
     groups: int
     is_presence_known: bool
@@ -83,7 +83,7 @@ class LedgerOnDisk(Undisclosed):
     releases: tuple[CommittedRelease, ...]
 
     def people(self) -> pl.Series:
-        """In the order of the numbers that the ledger gave them."""
+        """In the order of their numbers in the ledger."""
         ids = parallel_map(_newcomers, self.releases)
         return pl.concat(ids) if ids else pl.Series(dtype=pl.String)
 
@@ -94,8 +94,8 @@ class LedgerOnDisk(Undisclosed):
             return []
         place = places_among(ids, self.people())
         _check_known_once(place, len(ids))
-        # Numbers are given in the order in which people come: a release that ended before the first
-        # of these people came has none of them.
+        # Numbers are given in the order in which people arrive: a release whose people all have
+        # lower numbers than the first of these has none of them.
         known = list(accumulate(release.newcomers for release in self.releases))
         numbers = np.flatnonzero(place >= 0)
         first = int(numbers[0]) if len(numbers) else len(place)
@@ -119,7 +119,7 @@ def _check_known_once(place: NDArray[np.int64], people: int) -> None:
 
 
 def _newcomers(release: CommittedRelease) -> pl.Series:
-    """The people that a release was the first for."""
+    """The people who were new in a release."""
     ids = read_ids(release, release.files("people"))
     if len(ids) != release.newcomers:
         raise release.damaged("the people of a release are not those of its record", "people")
@@ -135,7 +135,7 @@ def read_ids(release: CommittedRelease, paths: Sequence[Path]) -> pl.Series:
 def read_columns(
     release: CommittedRelease, paths: Sequence[Path], names: list[str]
 ) -> list[NDArray[Any]]:
-    """Some columns of numbers from some files."""
+    """Some numeric columns of some files."""
     import pyarrow as pa
 
     table = pa.concat_tables([_table(release, path, names) for path in paths])
@@ -153,14 +153,14 @@ def _table(release: CommittedRelease, path: Path, names: list[str]) -> Any:
 
 @dataclass(frozen=True)
 class Entries:
-    """What groups held: a value that is asked for, or -1, and how many people hold it."""
+    """What groups held: a value that was asked for, or -1, and how many people hold it."""
 
     group: NDArray[np.integer]
     value: NDArray[np.int32]
     count: NDArray[np.integer]
 
     def asked(self) -> Entries:
-        """Those of values that are asked for."""
+        """The entries of values that were asked for."""
         asked = self.value >= 0
         if asked.all():
             return self
@@ -168,7 +168,7 @@ class Entries:
 
 
 def read_entries(release: CommittedRelease, paths: Sequence[Path], names: Sequence[str]) -> Entries:
-    """The entries of some files of values, which are asked for by their names."""
+    """The entries of some files of values, for the values named."""
     import pyarrow as pa
 
     columns = ["group", "value", "count"]
@@ -188,8 +188,8 @@ def read_entries(release: CommittedRelease, paths: Sequence[Path], names: Sequen
 def _read_groups(
     release: CommittedRelease, place: NDArray[np.int64], people: int, names: Sequence[str]
 ) -> EarlierGroups:
-    """One release; ``place`` has everybody that was known by then, by number, as a place among
-    so many ``people`` that are asked for, or -1."""
+    """One release; ``place`` has, by number, the place of everybody known by then among the
+    ``people`` asked for, or -1."""
     person, group, present = read_columns(
         release, release.files("members"), ["person", "group", "present"]
     )
@@ -217,7 +217,7 @@ def _read_groups(
         held.group.max(initial=0) >= max(release.groups, 1)
         or ((held.count < 1) | (held.count > shown[held.group])).any()
     ):
-        raise release.damaged("a group holds a value more often than it can", "values")
+        raise release.damaged("the values of a release do not fit its groups", "values")
     held = held.asked()
     return EarlierGroups.of(
         groups_by_place(people, place[person], group),

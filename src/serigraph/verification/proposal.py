@@ -1,4 +1,4 @@
-"""A proposed release, and whether it can be one at all."""
+"""A proposed release, and whether it is well formed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from serigraph.verification.regions import overlapping
 @dataclass(frozen=True)
 class Proposal:
     """Groups for everybody: the group of each person of a population, and the boxes of codes that
-    a generalised release shows of the groups. A bucketised one has boxes without columns."""
+    a generalised release shows for the groups. In a bucketised one boxes have no columns."""
 
     form: Literal["generalised", "bucketised"]
     group: NDArray[np.int64]
@@ -27,7 +27,7 @@ class Proposal:
 
 
 def check_proposal(population: Population, proposal: Proposal, where: str) -> None:
-    """Refuse, with ``ImpossibleState``, what is no release of these people in this form."""
+    """Refuse, with ``ImpossibleState``, anything that is no release of these people."""
     group, shape = proposal.group, proposal.low.shape
 
     def refuse_if(is_wrong: bool, what: str) -> None:
@@ -41,7 +41,7 @@ def check_proposal(population: Population, proposal: Proposal, where: str) -> No
     )
     refuse_if(
         len(shape) != 2 or proposal.high.shape != shape,
-        "the boxes of the groups have other lower than upper ends",
+        "the lower and upper ends of the boxes do not have the same shape",
     )
     if proposal.form == "bucketised":
         refuse_if(shape[1] > 0, "a bucketised release shows no boxes, and boxes are proposed")
@@ -57,7 +57,7 @@ def check_proposal(population: Population, proposal: Proposal, where: str) -> No
 
 
 def _all_inside(population: Population, proposal: Proposal) -> bool:
-    """Whether everybody lies in the box of its group, so that anybody who knows a person's
+    """Whether everybody lies in the box of their group, so that anybody who knows a person's
     quasi-identifiers finds that group."""
     ends = [
         (low.copy(), high.copy()) for low, high in zip(proposal.low.T, proposal.high.T, strict=True)

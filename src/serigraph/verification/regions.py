@@ -1,4 +1,4 @@
-"""Whether regions overlap: a person in two of them would not find its group."""
+"""Whether regions overlap: a person in two of them could not be assigned to a group."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from serigraph.runtime.compiled import kernel
 
-_FEW = 128  # boxes that are compared with each other; more of them are parted first
+_FEW = 128  # boxes compared pairwise; larger sets are split first
 _HALF = 32  # bits of a word
 _NUMBER = 2**_HALF - 1
 
@@ -15,7 +15,7 @@ _NUMBER = 2**_HALF - 1
 def overlapping(
     low: NDArray[np.int32], high: NDArray[np.int32], few: int = _FEW
 ) -> tuple[int, int]:
-    """Two boxes that overlap, or (-1, -1): looks for planes that part the boxes, repeatedly.
+    """Two boxes that overlap, or (-1, -1): repeatedly looks for planes that separate the boxes.
 
     >>> low, high = np.array([[0, 0], [2, 0], [0, 3]]), np.array([[1, 2], [3, 3], [2, 4]])
     >>> overlapping(low.astype(np.int32), high.astype(np.int32))
@@ -38,9 +38,9 @@ def overlapping(
 def _parted(
     boxes: NDArray[np.int64], columns: list[tuple[NDArray[np.int64], NDArray[np.int32]]]
 ) -> list[NDArray[np.int64]]:
-    """The boxes on both sides of a plane, as evenly as some plane parts them; none, if none does.
+    """The boxes on both sides of the plane that splits them most evenly; none if no plane does.
 
-    The first plane is taken that leaves a good part of the boxes on either side.
+    The first plane that leaves a good part of the boxes on either side is taken.
     """
     parts: list[NDArray[np.int64]] = []
     best = len(boxes)
@@ -67,7 +67,7 @@ def _parted(
 def _first_overlap(
     low: NDArray[np.int32], high: NDArray[np.int32], boxes: NDArray[np.int64]
 ) -> tuple[np.int64, np.int64]:
-    """The first two of these boxes that overlap, or (-1, -1): each is compared with each."""
+    """The first two of these boxes that overlap, or (-1, -1): compares every pair."""
     for i in range(len(boxes)):
         for k in range(i + 1, len(boxes)):
             apart = False

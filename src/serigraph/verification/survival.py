@@ -1,7 +1,7 @@
-"""Every charged pair followed through all releases, in floats with a margin.
+"""Follows every charged pair through all releases, in floats with a margin.
 
-Survival is multiplied in double precision. Pairs that come closer to their threshold than a margin
-far above the rounding are handed on, to be decided in fractions.
+Survival is multiplied in double precision. Pairs closer to their threshold than a margin far above
+the rounding error are handed on, to be decided in fractions.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from serigraph.verification.earlier import EarlierGroups
 MARGIN = 1e-9
 
 _SMALLEST = 1e-300  # clamps survival, to avoid slow denormals
-_PAIRS = 1 << 17  # followed together: their survival stays in a processor's cache
+_PAIRS = 1 << 17  # per block: their survival fits a processor's cache
 
 
 @dataclass(frozen=True)
 class Survey:
-    """Pairs that have to be looked at exactly: a row each, a charged person and an entry."""
+    """Pairs that need an exact look: a row each, a charged person and an entry."""
 
     close: NDArray[np.int64]  # within the margin of their threshold, or above it
-    worst: NDArray[np.int64]  # the largest probability of each value that somebody is charged for
+    worst: NDArray[np.int64]  # the pair with the largest probability of each charged value
 
 
 def survey(
@@ -70,7 +70,7 @@ def survey(
 
 
 def _parts(composition: Composition) -> list[slice]:
-    """Members in parts that have about equally many pairs."""
+    """Members in parts with about the same number of pairs."""
     pairs = np.cumsum(np.diff(composition.start)[composition.member_group])
     total = int(pairs[-1]) if len(pairs) else 0
     ends = np.searchsorted(pairs, np.arange(_PAIRS, total, _PAIRS)) + 1
@@ -79,7 +79,7 @@ def _parts(composition: Composition) -> list[slice]:
 
 
 def _entries(start: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The entries of these groups, one group behind the other.
+    """The entries of these groups, concatenated.
 
     >>> _entries(np.array([0, 2, 3]), np.array([1, 0])).tolist()
     [2, 0, 1]
@@ -101,13 +101,13 @@ def _multiply(
     was_survival: NDArray[np.float64],
     survival: NDArray[np.float64],
 ) -> None:
-    """Multiply the survival of pairs by what an earlier release left of it.
+    """Multiply the survival of pairs by the factors of an earlier release.
 
     Member i was in group ``was[i]`` of that release, or in none (-1), and is in ``group[i]`` now;
     groups ascend. The values of a group are at ``start``, now and then. ``survival`` has an entry
-    for each value of the group of each member, one member behind the other.
+    for each value of the group of each member, member by member.
     """
-    slot = np.full(values, -1, dtype=np.int64)  # where a value of the group at hand is, or -1
+    slot = np.full(values, -1, dtype=np.int64)  # where a value is in the current group, or -1
     last = np.int64(-1)
     first = 0
     for i in range(len(was)):
@@ -141,8 +141,8 @@ def _compare(
     close: NDArray[np.int64],
 ) -> int:
     """Write for each value its ``largest`` probability and the ``worst`` pair, which has it; and
-    the pairs that are ``close`` to their threshold, because they exceed the ``limit`` of the value.
-    Returns how many these are. Pairs lie as in ``_multiply``."""
+    the pairs ``close`` to their threshold, which exceed the ``limit`` of the value. Returns how
+    many these are. Pairs are laid out as in ``_multiply``."""
     pair = 0
     found = 0
     for i in range(len(group)):

@@ -1,8 +1,8 @@
-"""The verifier: recomputes every exposure of every member, exactly, and trusts nobody.
+"""The verifier: recomputes every exposure of every member, exactly, and trusts no other code.
 
-It is given the population, the proposed groups and the earlier releases, which it reads itself; and
-nothing that the forming of groups computed or was told besides. It cannot be switched off: the
-ledger commits nothing but its `Proof`.
+It gets the population, the proposed groups and the earlier releases, which it reads itself, and
+nothing else that grouping computed or was given. It cannot be switched off: the ledger commits
+nothing but its `Proof`.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def verify(
     Everybody in a group is charged for every protected value in it, whether present, absent or a
     holder. If presence is known to the adversary, it chooses among the present members only.
 
-    ``whole`` is the population before anything was suppressed, if anything was. Its thresholds are
-    those before this release; what the gaps between the two tell is charged to everybody that the
-    earlier releases had.
+    ``whole`` is the population before suppression, if anything was suppressed. Its thresholds are
+    those before this release; what the gaps between the two reveal is charged to everybody in the
+    earlier releases.
     """
     gaps: tuple[Gap, ...] = ()
     if whole is not None and whole is not population:
@@ -101,7 +101,7 @@ def _decide_exactly(
     earlier: Sequence[EarlierGroups],
     where: str,
 ) -> list[WorstPair]:
-    """The worst of these pairs for each threshold, in fractions; all of them are within bounds."""
+    """The worst of these pairs for each threshold, in fractions; refuses pairs out of bounds."""
     protected = population.protected
     thresholds = list(dict.fromkeys(value.threshold for value in protected))
     kind = np.array([thresholds.index(value.threshold) for value in protected], dtype=np.int64)

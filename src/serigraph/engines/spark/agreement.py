@@ -1,4 +1,4 @@
-"""Published files and the ledger, compared in pieces: by group, or by what regions hold."""
+"""Compares published files with the ledger in pieces: by group, or by what regions hold."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _COMPOSITIONS = "composition string, groups long"
-_SIZES, _VALUES = 0, 1  # kinds of rows that travel together
+_SIZES, _VALUES = 0, 1  # kinds of rows in one frame
 _SHOWN, _KEPT = 0, 1
 
 
 def compare_on_spark(
     session: SparkSession, layout: Layout, releases: tuple[ReleaseRecord, ...]
 ) -> tuple[Agreement, ...]:
-    """What `serigraph.auditing.agreement.compare_files` says of each release."""
+    """The result of `serigraph.auditing.agreement.compare_files` for each release."""
     from pyspark.sql import functions as sql
 
     totals = {

@@ -26,7 +26,7 @@ _DOING = "auditing the series"
 
 @dataclass(frozen=True)
 class AuditorOnSpark:
-    """Reads a series with no more of the ledger in one place than a task works on."""
+    """Reads a series; a task sees only its piece of the ledger."""
 
     session: SparkSession
     series: Series

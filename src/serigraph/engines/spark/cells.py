@@ -1,7 +1,7 @@
-"""What the cells of a table mean, found out on the driver from its distinct cells.
+"""What the cells of a table mean, worked out on the driver from its distinct cells.
 
-Whether numbers are whole, which date format was used and what a taxonomy lacks depends on a whole
-column. Quasi-identifiers have few distinct cells: these are collected and understood by the same
+Whether numbers are whole, which date format is used and what a taxonomy lacks depends on a whole
+column. Quasi-identifiers have few distinct cells: they are collected and interpreted by the same
 functions as on one machine, and executors look every cell up.
 """
 
@@ -33,7 +33,7 @@ TABLE, REGISTRY = "the table", "the registry"
 
 @dataclass(frozen=True, repr=False)
 class Lookup(Undisclosed):
-    """The code of every cell that a column has in one source."""
+    """The code of every cell of a column in one source."""
 
     cells: pl.Series
     codes: NDArray[np.int32]
@@ -47,12 +47,12 @@ class Lookup(Undisclosed):
 
 @dataclass(frozen=True)
 class Understood:
-    """What the driver knows of the cells, for the executors to read rows with."""
+    """What the driver knows about the cells, for executors to read rows with."""
 
     rows: int  # of all sources
     domains: tuple[Domain, ...]
     lookups: dict[str, tuple[Lookup, ...]]  # of each source, in the order of the domains
-    ids_are_plain: bool  # integers as they are
+    ids_are_plain: bool  # integers that need no conversion
     sources_of_fractional_ids: tuple[str, ...]  # floats or decimals
     sources_of_number_ids: tuple[str, ...]
 
@@ -63,23 +63,23 @@ class Looked:
 
     understood: Understood | None
     problems: list[str]
-    uncovered: list[str]  # by a taxonomy
+    uncovered: list[str]  # values not in a taxonomy
 
 
 def quoted(name: str) -> Column:
-    """A column by its name, whatever letters it has."""
+    """A column by its name, whatever characters it has."""
     from pyspark.sql import functions
 
     return functions.col(f"`{name.replace('`', '``')}`")
 
 
 def plain(column: pl.Series) -> pl.Series:
-    """Cells so that equal ones are equal: a negative zero is zero, not-a-number is missing."""
+    """Cells normalised for comparison: negative zero becomes zero, NaN is missing."""
     return (column.fill_nan(None) + 0.0).alias(column.name) if column.dtype.is_float() else column
 
 
 def look_at(frames: Mapping[str, DataFrame], policy: Policy) -> Looked:
-    """Understand the columns of the table and of the registry; all problems at once."""
+    """Interpret the columns of the table and of the registry; reports all problems at once."""
     problems: list[str] = []
     columns: dict[str, dict[str, pl.Series]] = {}
     cells: dict[str, dict[str, pl.Series]] = {}
@@ -119,9 +119,9 @@ def look_at(frames: Mapping[str, DataFrame], policy: Policy) -> Looked:
         column = schemas[TABLE][policy.sensitive.column]
         _, wrong = read_values(column, policy)
         if isinstance(_inner(column.dtype), pl.Datetime):
-            # A value under another name than the ledger's would be a value without a past.
+            # A value under a name that differs from the ledger's would have no past.
             wrong.append(
-                f"column {column.name!r} holds times, which look otherwise on other machines: "
+                f"column {column.name!r} holds times, which print differently on other machines: "
                 "give dates or text"
             )
         problems += [f"{TABLE}: {each}" for each in wrong]

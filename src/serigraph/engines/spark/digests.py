@@ -1,4 +1,4 @@
-"""Digests of many files, compared by the executors."""
+"""Digests of many files, checked by the executors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def comparing_on(session: SparkSession) -> Callable[[list[Recorded]], None]:
-    """A way to compare folders with their digests: each file is read by some executor."""
+    """A function that compares folders with their digests: executors read the files."""
 
     def compare(folders: list[Recorded]) -> None:
         files = [

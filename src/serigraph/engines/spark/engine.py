@@ -26,11 +26,11 @@ from serigraph.engines.spark.keeping import PersistedFrames
 from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.engines.spark.members import written_parts
 from serigraph.engines.spark.partitions import PEOPLE
-from serigraph.engines.spark.people import Everybody, check_unique_columns_on_spark, everybody
+from serigraph.engines.spark.people import PeopleOnSpark, check_unique_columns_on_spark, read_people
 from serigraph.engines.spark.release import (
     MadeOnSpark,
     Placed,
-    Setting,
+    SparkRun,
     make_release_on_spark,
     place_people,
 )
@@ -59,7 +59,7 @@ from serigraph.tables.columns import roles_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_PATIENCE = 90.0  # seconds for the executors of a session that was started elsewhere to answer
+_PATIENCE = 90.0  # seconds for the executors of a session started elsewhere to answer
 
 
 @contextmanager
@@ -84,7 +84,7 @@ def _session_of(table: Any, engine: Spark) -> AbstractContextManager[SparkSessio
 
 @contextmanager
 def auditor(series: Series, engine: Spark) -> Iterator[AuditorOnSpark]:
-    """What reads a series for an audit; see ``Engine.auditor``."""
+    """The reader of a series for an audit; see ``Engine.auditor``."""
     with spark_session(engine.master, settings=engine.settings) as session:
         yield AuditorOnSpark(session, series)
 
@@ -114,7 +114,7 @@ class _Workplace:
         with storage_errors(self.writer.drafts):
             make_folder(self.writer.drafts)
         layout, releases = Layout(self.series.path), self.writer.releases
-        setting = Setting(
+        run = SparkRun(
             session=self.session,
             ledger=LedgerFrames(self.session, layout, releases),
             for_verifier=VerifierFrames(self.session, ledger_on_disk(layout, releases)),
@@ -125,12 +125,12 @@ class _Workplace:
             measure=self.measure,
             write=_WritePublic(policy.output),
         )
-        return _Sources(self.writer, setting, policy, frames)
+        return _Sources(self.writer, run, policy, frames)
 
 
 @dataclass(frozen=True)
 class _WritePublic:
-    """Writes the tables of one partition, in the formats that the policy asks for."""
+    """Writes the tables of one partition, in the formats of the policy."""
 
     output: Output
 
@@ -143,24 +143,22 @@ class _WritePublic:
 @dataclass(frozen=True)
 class _Sources:
     writer: Writer
-    setting: Setting
+    run: SparkRun
     policy: Policy
     frames: Mapping[str, DataFrame]
 
     def prepare(self, known: ProtectedChoice | None, _progress: Progress) -> _People:
-        setting = self.setting
-        people = everybody(
-            self.frames, self.policy, setting.ledger, setting.releases, known, setting.kept
-        )
-        return _People(self.writer, setting, self.policy, people)
+        run = self.run
+        people = read_people(self.frames, self.policy, run.ledger, run.releases, known, run.kept)
+        return _People(self.writer, run, self.policy, people)
 
 
 @dataclass(frozen=True)
 class _People:
     writer: Writer
-    setting: Setting
+    run: SparkRun
     policy: Policy
-    everybody: Everybody
+    everybody: PeopleOnSpark
 
     @property
     def facts(self) -> PeopleFacts:
@@ -177,7 +175,7 @@ class _People:
         )
 
     def values_before(self) -> Sequence[str]:
-        return self.setting.ledger.shown_values()
+        return self.run.ledger.shown_values()
 
     def check_unique_columns(self, where: str) -> None:
         check_unique_columns_on_spark(self.everybody, self.policy, where)
@@ -186,17 +184,17 @@ class _People:
         placed = place_people(
             self.everybody,
             is_presence_known=self.policy.guarantee.adversary == "presence known",
-            setting=self.setting,
+            run=self.run,
             progress=progress,
         )
         self.writer.ensure_new(label, placed.digest, self.everybody.ids)
-        return _Recalled(self.writer, self.setting, placed)
+        return _Recalled(self.writer, self.run, placed)
 
 
 @dataclass(frozen=True)
 class _Recalled:
     writer: Writer
-    setting: Setting
+    run: SparkRun
     placed: Placed
 
     @property
@@ -209,18 +207,18 @@ class _Recalled:
         return Known(people.known_present, people.known_absent)
 
     def link_gaps(self) -> LinkGaps:
-        return self.setting.ledger.link_gaps()
+        return self.run.ledger.link_gaps()
 
     def make(self, plan: Plan, _randomness: Randomness | None, progress: Progress) -> _Unwritten:
-        made = make_release_on_spark(self.placed, plan, self.setting, progress)
-        return _Unwritten(self.writer, self.setting, self.placed.everybody.ids, made)
+        made = make_release_on_spark(self.placed, plan, self.run, progress)
+        return _Unwritten(self.writer, self.run, self.placed.everybody.ids, made)
 
 
 @dataclass(frozen=True, repr=False)
 class _Unwritten(Undisclosed):
     writer: Writer
-    setting: Setting
-    ids: pl.Series  # empty: only its type counts
+    run: SparkRun
+    ids: pl.Series  # empty: only its type matters
     made: MadeOnSpark
 
     @property
@@ -228,14 +226,14 @@ class _Unwritten(Undisclosed):
         return MadeFacts(self.made.figures(), self.made.widths, {}, {}, ())
 
     def write(self, _output: Output, _progress: Progress) -> _Staged:
-        parts = written_parts(self.made, self.ids, self.setting)
+        parts = written_parts(self.made, self.ids, self.run)
         _move_public(self.made, self.writer.staging)
         return _Staged(self.writer, parts, tuple(piece.measured for piece in self.made.pieces))
 
 
 def _move_public(made: MadeOnSpark, staging: Path) -> None:
-    """Bring the public files to where they are published from: one file where there is one
-    partition, otherwise a folder of that name, which readers of Parquet take for a file."""
+    """Move the public files to where they are published from: a file if there is one partition,
+    otherwise a folder of that name, which Parquet readers treat as a file."""
     with storage_errors(staging):
         for file in made.files:
             if file.kind in (GROUPS, VALUES):

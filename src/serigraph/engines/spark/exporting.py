@@ -1,4 +1,4 @@
-"""The ledger as others read it, written by the executors: folders of Parquet files."""
+"""The ledger for other readers, written by the executors: folders of Parquet files."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def export_on_spark(session: SparkSession, series: Series, folder: Path) -> None:
     """What ``Series.export`` writes, in as many files as there are tasks.
 
-    ``members.parquet`` and the like are folders then, which readers of Parquet open by the same
-    path. The folder has to be one that driver and executors share.
+    ``members.parquet`` and the like are then folders, which Parquet readers open by the same path.
+    Driver and executors must share the folder.
     """
     layout, releases = Layout(series.path), series.releases()
     with exporting(folder) as unfinished:
@@ -70,7 +70,7 @@ def _write(frame: DataFrame, folder: Path) -> None:
     frame.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(
         f"file://{folder}", compression="zstd"
     )
-    for checksum in folder.glob(".*.crc"):  # Hadoop's, which readers take for data
+    for checksum in folder.glob(".*.crc"):  # Hadoop's, which readers mistake for data
         checksum.unlink()
     make_private(folder)
     sync_tree(folder)

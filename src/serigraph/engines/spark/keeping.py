@@ -1,4 +1,4 @@
-"""Frames that Spark keeps, so that they are computed once; and lets go, whatever happens."""
+"""Frames that Spark persists, so that they are computed once, and always releases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class PersistedFrames:
-    """Use it as ``with PersistedFrames() as kept``: at the end nothing stays in memory."""
+    """Use as ``with PersistedFrames() as kept``: nothing stays in memory after the block."""
 
     def __init__(self) -> None:
         self._frames: list[DataFrame] = []
@@ -28,5 +28,5 @@ class PersistedFrames:
 
     def __exit__(self, *_: object) -> None:
         for frame in self._frames:
-            with suppress(Exception):  # a cluster that was lost keeps nothing; a release may be out
+            with suppress(Exception):  # a lost cluster keeps nothing; a release may be published
                 frame.unpersist()

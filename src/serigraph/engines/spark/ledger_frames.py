@@ -1,4 +1,4 @@
-"""The ledger as frames of Spark: every part of every release, read by the executors."""
+"""The ledger as Spark frames: every part of every release, read by the executors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class LedgerFrames:
-    """The four kinds of parts of some releases; nothing is read before Spark is asked to."""
+    """The four kinds of parts of some releases; read lazily."""
 
     def __init__(
         self, session: SparkSession, layout: Layout, releases: Sequence[ReleaseRecord]
@@ -43,14 +43,14 @@ class LedgerFrames:
         return self._read(GROUPS, "group long, size long, present long")
 
     def values(self) -> DataFrame:
-        """``release``, ``group``, ``value`` (in the form that tables are read in), ``count``."""
+        """``release``, ``group``, ``value`` (normalised as tables are), ``count``."""
         rows = self._read(VALUES, "group long, value string, count long")
         return rows.replace(self._renamed, subset=["value"]) if self._renamed else rows
 
     def people(self) -> DataFrame:
         """``person``, the number given once, and ``id`` as the table has it.
 
-        A number is the place of an id in the files, one file behind the other.
+        A number is the place of an id in all files together.
         """
         from pyspark.sql import functions as sql
 
@@ -66,7 +66,7 @@ class LedgerFrames:
         )
 
     def memberships(self, id_type: str) -> DataFrame:
-        """``id`` and ``number`` of a person, and ``was``: the key of a group that it was in."""
+        """A person's ``id`` and ``number``, and ``was``: the key of a group the person was in."""
         people = self._paths(PEOPLE)
         task = RecallMembers(
             pl.Int64() if id_type == "long" else pl.String(),
@@ -101,14 +101,14 @@ class LedgerFrames:
         )
 
     def shown_values(self) -> list[str]:
-        """What ``Series.protected_names`` gives, collected by the executors."""
+        """The result of ``Series.protected_names``, collected by the executors."""
         if not self._releases:
             return []
         with cluster_errors("reading the values of earlier releases"):
             return [row.value for row in self.values().select("value").distinct().collect()]
 
     def link_gaps(self) -> LinkGaps:
-        """What ``Series.link_gaps`` gives, counted by the executors."""
+        """The result of ``Series.link_gaps``, counted by the executors."""
         from pyspark.sql import Window
         from pyspark.sql import functions as sql
 
@@ -130,7 +130,7 @@ class LedgerFrames:
 
     @cached_property
     def _renamed(self) -> dict[Any, Any]:
-        """The values that an older ledger has in another form than tables are read in."""
+        """Values that an older ledger has in another form, with the form that tables have."""
         rows = self._read(VALUES, "group long, value string, count long")
         renamed: dict[Any, Any] = {}
         for (_,), found in pl.DataFrame(
@@ -147,7 +147,7 @@ class LedgerFrames:
         return self._session.createDataFrame(context.parallelize(files, pieces), schema)
 
     def _first_numbers(self, people: list[Path]) -> list[int]:
-        """The number of the first person of each file, and that of one who is not there yet."""
+        """The number of the first person in each file, and the first free number."""
         with storage_errors(self._layout.ledger):
             rows = [_rows(path) for path in people]
         return [0, *accumulate(rows)]
@@ -180,7 +180,7 @@ def _key(path: Path) -> str:
 def _file() -> Column:
     """Folder and name of the file that a row comes from: the folder is the release's number.
 
-    Computed for every row of the ledger: regular expressions took most of a release here.
+    Computed for every row of the ledger: regular expressions took most of a release's time here.
     """
     from pyspark.sql import functions as sql
 

@@ -1,4 +1,4 @@
-"""One row a person: what the table, the registry and the ledger have of it, merged in a task."""
+"""One row per person: what the table, the registry and the ledger have, merged in a task."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from serigraph.tables.look_alikes import ids_written_otherwise, known_otherwise
 from serigraph.tables.people import column_name, has_repeats, one_row_a_person, value_sets
 
 LEDGER = "the ledger"
-FACTS = "facts"  # pickled, in the one row of a task that is no person
+FACTS = "facts"  # pickled, in a task's only row that is not a person
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,10 @@ class Merge:
     """Merges all rows of some ids, and counts what is wrong with them.
 
     Rows have ``source``, ``id`` and either ``is_odd``, codes and ``values``, or the ``number`` of
-    a person in the ledger and one of its past groups (``was``).
+    a person in the ledger and one of the person's past groups (``was``).
     """
 
-    columns: int  # quasi-identifiers
+    columns: int  # number of quasi-identifiers
 
     def schema(self, id_type: str) -> str:
         codes = "".join(f", {name} int" for name in self._codes())
@@ -63,12 +63,12 @@ class Merge:
                 alike_registry=ids_written_otherwise(table["id"], registry["id"]),
                 alike_ledger=known_otherwise(unknown, past["id"]),
             )
-        told = pl.DataFrame({FACTS: [pickle.dumps(dict(facts))]})
-        # Spark takes quadratic time over long runs of lists that are null.
+        counted = pl.DataFrame({FACTS: [pickle.dumps(dict(facts))]})
+        # Spark takes quadratic time over long runs of null lists.
         merged = everybody.join(past, on="id", how="left").with_columns(
             pl.col("past").fill_null([]),
         )
-        return pl.concat([merged, told], how="diagonal").select(
+        return pl.concat([merged, counted], how="diagonal").select(
             "id", "number", "present", *codes, "values", "past", FACTS
         )
 
@@ -92,7 +92,7 @@ def _values(rows: pl.DataFrame, ids: pl.Series) -> pl.Series:
 
 
 def _wrong(rows: pl.DataFrame, codes: list[str], short: str) -> Counter[str]:
-    """How many rows have no id or an odd one, and how many people have rows that differ."""
+    """How many rows have no id or an odd one, and how many people have differing rows."""
     facts = {f"{short}_missing": rows["id"].null_count(), f"{short}_odd": rows["is_odd"].sum()}
     known = rows.filter(pl.col("id").is_not_null())
     if has_repeats(known["id"]):
@@ -103,9 +103,9 @@ def _wrong(rows: pl.DataFrame, codes: list[str], short: str) -> Counter[str]:
     return Counter(facts)
 
 
-def added_up(told: pl.Series) -> Mapping[str, int]:
-    """What the tasks counted, together."""
+def added_up(counted: pl.Series) -> Mapping[str, int]:
+    """The sum of what the tasks counted."""
     total = Counter[str]()
-    for each in told:
+    for each in counted:
         total.update(pickle.loads(each))
     return total

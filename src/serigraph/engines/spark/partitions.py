@@ -1,9 +1,9 @@
 """Partitions: boxes of neighbours, small enough for one task, in which the values fit.
 
-Borders are drawn as the districts of the local engine are: a tree is grown over a sample of the
+Borders are drawn like the districts of the local engine: a tree is grown over a sample of the
 quasi-identifiers, without looking at values; then leaves that are too small, or in which some value
-is too frequent, are merged with their siblings. A partition is a node of the tree, so that it has
-a box for itself.
+is too frequent, are merged with their siblings. A partition is a node of the tree, so it has its
+own box.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from serigraph.grouping import Box, Demand, whole_box, whole_cell
 from serigraph.grouping.cutting import cut_down
 from serigraph.grouping.districts import leaves
 from serigraph.grouping.layout import BOX, FEW, RIGHT, GroupingInput
-from serigraph.grouping.problem import facts, narrowed, scratch
+from serigraph.grouping.problem import grouping_input, narrowed, scratch
 from serigraph.model import Domain, Past, Population
 from serigraph.runtime.randomness import Randomness
 
-# A task with so many people takes seconds and some hundred megabytes, so that it is cheap to do
-# again where a machine is lost; with fewer, more groups lie at a border between partitions.
+# A task with this many people takes seconds and some hundred megabytes, so it is cheap to repeat
+# if a machine is lost; with fewer, more groups lie at a border between partitions.
 PEOPLE = 150_000
-SAMPLED = 256  # people of a leaf that are looked at to draw its border
-MOST = 1_000_000  # people up to which partitions that failed are merged
+SAMPLED = 256  # people per leaf in the sample that sets its border
+MOST = 1_000_000  # largest partition made by merging those that failed
 
 
 @dataclass(frozen=True)
 class Tree:
-    """The nodes in pre-order, as `cut_down` has them."""
+    """The nodes in pre-order, as in `cut_down`."""
 
     nodes: NDArray[np.int64]
     columns: int
@@ -49,13 +49,13 @@ class Tree:
         return int(self.nodes[node, RIGHT])
 
     def end(self, node: int) -> int:
-        """The row behind the last one below a node."""
+        """The row after the last one below a node."""
         while self.right(node):
             node = self.right(node)
         return node + 1
 
     def parent(self, node: int) -> int:
-        """The node above; of the root, the root itself."""
+        """The node above; for the root, the root itself."""
         at = parent = 0
         while at != node:
             parent = at
@@ -67,30 +67,30 @@ class Tree:
         return rows[self.is_leaf[rows]]
 
     def leaf_of(self, codes: NDArray[np.int32]) -> NDArray[np.int64]:
-        """The leaf that each person lies in."""
+        """Each person's leaf."""
         return leaves(codes, self.nodes).astype(np.int64)
 
 
 def grow(
     domains: tuple[Domain, ...], sample: NDArray[np.int32], leaves: int, randomness: Randomness
 ) -> Tree:
-    """A tree with about so many leaves, from the codes of a sample of people.
+    """A tree with about this many leaves, from the codes of a sample of people.
 
-    Leaves have two thirds of their share at the least, and twice as much at the most.
+    Leaves have between two thirds of and twice their share.
     """
     people = sample.shape[1]
     columns = len(domains)
     cell = whole_cell(people, whole_box(domains))
     size = max(2 * people // (3 * max(leaves, 1)), 1)
     order = np.arange(people, dtype=np.uint32)
-    f = narrowed(_blind_facts(domains, sample, randomness))
+    f = narrowed(_input_without_values(domains, sample, randomness))
     if people == 0 or leaves <= 1:
         return Tree(cell, columns)
     tree = cut_down(f, scratch(f), order, cell, True, size)
     return Tree(np.asarray(tree), columns)
 
 
-def _blind_facts(
+def _input_without_values(
     domains: tuple[Domain, ...], codes: NDArray[np.int32], randomness: Randomness
 ) -> GroupingInput:
     people = codes.shape[1]
@@ -105,7 +105,7 @@ def _blind_facts(
         values=pl.Series([[]] * people, dtype=pl.List(pl.String)),
         digest="",
     )
-    return facts(
+    return grouping_input(
         nobody_knows,
         Past.none(people),
         Demand(rules=(), minimum_size=1, interleave=False),
@@ -119,8 +119,8 @@ class Census:
     """How many people each leaf has, and how many of them hold each protected value."""
 
     people: NDArray[np.int64]  # of each node of the tree; only leaves have any
-    weight: NDArray[np.int64]  # those of them that hide others
-    leaf: NDArray[np.int64]  # one entry for each value held in each leaf
+    weight: NDArray[np.int64]  # those of them who give cover
+    leaf: NDArray[np.int64]  # one entry per value and leaf
     value: NDArray[np.int64]
     holders: NDArray[np.int64]
 
@@ -132,12 +132,12 @@ class Census:
 def partitions(
     tree: Tree, census: Census, base: NDArray[np.float64], minimum_size: int
 ) -> tuple[int, ...]:
-    """The nodes that can stand by themselves as far as counts go, from left to right: with their
-    own holders, and with a few of any value, wherever these are."""
+    """The nodes that the counts allow as partitions, from left to right: with their own holders,
+    and with a few of any value, wherever these are."""
     rows = len(tree.nodes)
     of_all = census.of_values(len(base))
     least = np.ceil(base[of_all > 0].max(initial=0.0)) * min(of_all.max(initial=0), FEW)
-    # A value that fits in both halves fits in the whole: only those that fail somewhere count.
+    # A value that fits in both halves fits in the whole: only those that fail somewhere matter.
     crowded = census.holders * base[census.value] > census.weight[census.leaf]
     watched = np.unique(census.value[crowded])
     entries = np.flatnonzero(np.isin(census.value, watched))
@@ -168,13 +168,13 @@ def partitions(
 def merged_with_siblings(
     tree: Tree, nodes: Sequence[int], failed: Sequence[int], people: NDArray[np.int64], most: int
 ) -> tuple[tuple[int, ...], frozenset[int]]:
-    """The partitions after those that failed were merged with their neighbours, and those of the
-    failed ones that would become too large and stay as they are."""
+    """The partitions after those that failed were merged with their neighbours, and the failed
+    ones that stay as they are because they would become too large."""
     chosen = set(nodes)
     stuck = set()
     for node in failed:
         if node not in chosen:
-            continue  # its neighbour took it along already
+            continue  # already merged into its neighbour
         parent = tree.parent(node)
         if parent == node or people[tree.leaves_below(parent)].sum() > most:
             stuck.add(node)

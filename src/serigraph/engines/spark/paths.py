@@ -1,4 +1,4 @@
-"""Paths of the folder that driver and executors share, and names, as Spark wants to hear them."""
+"""Paths in the folder that driver and executors share, and names, as Spark expects them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def shared(path: Path) -> str:
-    """A path for Spark to read: of this file system whatever its default is, and no pattern.
+    """A path for Spark to read: on this file system whatever Spark's default, and no pattern.
 
     >>> shared(Path("/registers/a [new] one"))
     'file:///registers/a \\\\[new\\\\] one'
@@ -16,7 +16,7 @@ def shared(path: Path) -> str:
 
 
 def quoted(name: str) -> str:
-    """The name of a column, whatever is in it.
+    """The name of a column, whatever characters it has.
 
     >>> quoted("income.net")
     '`income.net`'

@@ -1,4 +1,4 @@
-"""Everybody of a release on the cluster: one row a person, checked against the policy."""
+"""All people of a release on the cluster: one row per person, checked against the policy."""
 
 from __future__ import annotations
 
@@ -42,38 +42,38 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Everybody(Undisclosed):
-    """The people, and what the publisher should know or keep of their making.
+class PeopleOnSpark(Undisclosed):
+    """The people, and what the publisher needs to know about them.
 
-    ``frame`` has ``id``, ``number`` (the ledger's, null for people that it does not know),
-    ``present``, the codes ``q0``, ``q1``, ..., ``values`` (null for absent people) and ``past``,
-    the keys of the groups that they were in.
+    ``frame`` has ``id``, ``number`` (the ledger's, null for people it does not know), ``present``,
+    the codes ``q0``, ``q1``, ..., ``values`` (null for absent people) and ``past``, the keys of the
+    groups that they were in.
     """
 
     frame: DataFrame
-    merged: DataFrame  # what Spark keeps of them
-    ids: pl.Series  # empty: only its type counts
+    merged: DataFrame  # persisted by Spark
+    ids: pl.Series  # empty: only its type matters
     domains: tuple[Domain, ...]
     protection: Protection
     choice: ProtectedChoice
-    value_list: ValueList  # the policy's values beside those of the table
+    value_list: ValueList  # the policy's values and those of the table
     people: int
     present: int
-    known_present: int  # of the table, and known to the ledger
-    known_absent: int  # of the registry only, and known to the ledger
+    known_present: int  # in the table, and known to the ledger
+    known_absent: int  # in the registry only, and known to the ledger
     outside_registry: int
     differing_from_registry: int
     notes: tuple[str, ...]
 
 
-def everybody(
+def read_people(
     frames: Mapping[str, DataFrame],
     policy: Policy,
     ledger: LedgerFrames,
     releases: tuple[ReleaseRecord, ...],
     known_protected: ProtectedChoice | None,
     kept: PersistedFrames,
-) -> Everybody:
+) -> PeopleOnSpark:
     """Read, check and merge the table and the registry; raises what ``prepare`` raises."""
     looked = look_at(frames, policy)
     if looked.understood is None:
@@ -95,7 +95,7 @@ def everybody(
     choice = known_protected or choose(policy, held)
     protection = protection_of(policy, choice, held["value"].sort())
     value_list = list_values(policy, held, choice)
-    return Everybody(
+    return PeopleOnSpark(
         frame=_plain(merged, ids_are_integers),
         merged=merged,
         ids=ids,
@@ -113,8 +113,8 @@ def everybody(
     )
 
 
-def check_unique_columns_on_spark(everybody: Everybody, policy: Policy, where: str) -> None:
-    """What ``check_unique_columns`` checks, on the cluster."""
+def check_unique_columns_on_spark(everybody: PeopleOnSpark, policy: Policy, where: str) -> None:
+    """``check_unique_columns`` on the cluster."""
     from pyspark.sql import functions as f
 
     frame, people = everybody.frame.filter("present"), everybody.present
@@ -136,7 +136,7 @@ def _merged(
     releases: tuple[ReleaseRecord, ...],
 ) -> DataFrame:
     """One row for each id of the table and the registry, with its number and its past in the
-    ledger: all three meet in one shuffle."""
+    ledger: one shuffle joins all three."""
     from pyspark.sql import functions as f
 
     parts = []
@@ -155,19 +155,19 @@ def _merged(
         rows = rows.unionByName(each, allowMissingColumns=True)
     task = Merge(len(understood.domains))
     together = f.col("id")
-    if id_type == "string":  # ids that look alike meet in one task
+    if id_type == "string":  # ids that look alike go to the same task
         together = f.lower(f.regexp_replace("id", WHOLE_NUMBER, "$1$2"))
     sent = rows.repartition(number_of_tasks(number, rows), together)
     return each_partition(sent, task, task.schema(id_type))
 
 
 def _facts(merged: DataFrame) -> Mapping[str, int]:
-    told = merged.filter(f"{FACTS} is not null").select(FACTS).toArrow()
-    return added_up(pl.DataFrame(told)[FACTS])
+    packed = merged.filter(f"{FACTS} is not null").select(FACTS).toArrow()
+    return added_up(pl.DataFrame(packed)[FACTS])
 
 
 def _held(merged: DataFrame) -> DataFrame:
-    """Every value that somebody has, and how many people have it."""
+    """Every value that somebody has, and the number of its holders."""
     from pyspark.sql import functions as f
 
     each = merged.filter(f.col("id").isNotNull()).select(f.explode("values").alias("value"))
@@ -253,7 +253,7 @@ def _refusal(problems: list[str], uncovered: list[str]) -> InputRefused:
 
 
 def _plain(merged: DataFrame, ids_are_integers: bool) -> DataFrame:
-    """The people, with ids as the ledger keeps them."""
+    """The people, with ids as the ledger stores them."""
     from pyspark.sql import functions as f
 
     people = merged.filter(f"{FACTS} is null").drop(FACTS)

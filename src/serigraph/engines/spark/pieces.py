@@ -1,4 +1,4 @@
-"""What travels between driver and tasks: people and their past as rows, and what became of them."""
+"""What driver and tasks exchange: people and their past as rows, and the results."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _GROUPS = 2**32  # more than a release can have
 
 @dataclass(frozen=True)
 class Piece:
-    """What a task found out about its partition; the groups themselves are in its draft files."""
+    """A task's results for its partition; the groups themselves are in its draft files."""
 
     node: int
     people: int
-    has_failed: bool = False  # it needs its neighbour
-    excess: tuple[int, ...] = ()  # values that some group does not bear, and no neighbour is left
+    has_failed: bool = False  # has to be merged with a neighbour
+    excess: tuple[int, ...] = ()  # values over somebody's budget, with no neighbour left
     error: tuple[str, str, str, str, tuple[str, ...]] | None = None
-    draft: str = ""  # what the names of its files begin with
+    draft: str = ""  # prefix of its file names
     tables: tuple[str, ...] = ()
     members: int = 0
     groups: int = 0
@@ -46,7 +46,7 @@ class Piece:
 
 
 def batches_of(frame: pl.DataFrame) -> list[pa.RecordBatch]:
-    """The rows as Spark takes them from a task: it knows no large lists and texts."""
+    """The rows as Spark accepts them from a task: without large lists and large strings."""
     table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
     narrow = pa.schema([(field.name, _narrow(field.type)) for field in table.schema])
     return list(table.cast(narrow).to_batches())
@@ -64,7 +64,7 @@ def population_of(
     rows: pl.DataFrame, domains: tuple[Domain, ...], protected: tuple[ProtectedValue, ...]
 ) -> Population:
     """The people of a frame with ``id``, ``present``, codes, ``held`` and ``values``, in the order
-    that they have there."""
+    of the frame."""
     lengths = rows["held"].list.len().fill_null(0).to_numpy()
     held = rows["held"].filter(rows["held"].list.len() > 0).explode()
     return Population(
@@ -81,7 +81,7 @@ def population_of(
 
 
 def codes_of(rows: pl.DataFrame, columns: int) -> NDArray[np.int32]:
-    """The codes of the quasi-identifiers, one row a column."""
+    """The codes of the quasi-identifiers, one row per column."""
     return np.stack(
         [rows[column_name(number)].to_numpy().astype(np.int32) for number in range(columns)]
     )
@@ -92,8 +92,8 @@ def past_key(release: int, group: pl.Series) -> pl.Series:
     return release * _GROUPS + group.cast(pl.Int64)
 
 
-def history_of(people: pl.DataFrame, compositions: pl.DataFrame, releases: int) -> Past:
-    """The past of people that have ``past``, from the compositions of the groups they were in."""
+def past_of(people: pl.DataFrame, compositions: pl.DataFrame, releases: int) -> Past:
+    """The past of people with a column ``past``, from the compositions of their past groups."""
     if releases == 0:
         return Past.none(people.height)
     held = compositions.select("was", "size", "value", "count").explode("value", "count")

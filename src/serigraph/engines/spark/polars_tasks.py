@@ -1,4 +1,4 @@
-"""Tasks over frames of Polars: each gets all rows of its partition at once."""
+"""Tasks over Polars frames: each gets all rows of its partition at once."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from serigraph.engines.spark.versions import of_this_version
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-ROWS = 1_000_000  # that a task gets, about
+ROWS = 1_000_000  # per task, about
 
 
 def number_of_tasks(rows: int, frame: DataFrame) -> int:
-    """How many tasks so many rows want: as many for every core, none too large for memory."""
+    """How many tasks to use for this many rows: the same for every core, none too large for
+    memory."""
     cores = frame.sparkSession.sparkContext.defaultParallelism
     return max(-(-rows // (ROWS * cores)), 1) * cores
 
@@ -26,7 +27,7 @@ def number_of_tasks(rows: int, frame: DataFrame) -> int:
 def each_partition(
     frame: DataFrame, work: Callable[[pl.DataFrame], pl.DataFrame], schema: str
 ) -> DataFrame:
-    """What ``work`` makes of each partition; partitions without rows are left out."""
+    """The result of ``work`` on each partition; partitions without rows are skipped."""
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = list(batches)

@@ -1,7 +1,7 @@
-"""What tasks read of the ledger: files of memberships with the ids of people, and of compositions.
+"""How tasks read the ledger: files of memberships with people's ids, and of compositions.
 
 Numbers ascend in a file of members, and ids lie in the order of their numbers: a task reads the
-ids that it needs beside its memberships, and nothing has to travel to bring the two together.
+ids it needs beside its memberships, so joining the two needs no shuffle.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from serigraph.errors import ImpossibleState, LedgerDamaged
 from serigraph.ledger.parts import NOT_ADDED_UP, VALUE_TWICE, open_part, read_ids
 from serigraph.texts import composed
 
-_ROWS = 1_000_000  # that are looked at together
+_ROWS = 1_000_000  # per block
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class RecallMembers:
 
     id_type: pl.DataType
     people: tuple[Path, ...]
-    first: tuple[int, ...]  # the number of the first person of each file, and of one more
+    first: tuple[int, ...]  # the number of the first person in each file, and the first free one
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -47,7 +47,7 @@ class RecallMembers:
                     )
 
     def _ids(self, number: NDArray[np.int64]) -> pl.Series:
-        """The ids of people, whose numbers lie close together where they ascend."""
+        """The ids of people; ascending numbers lie close together."""
         low, end = int(number.min()), int(number.max()) + 1
         ids = pl.concat(
             read_ids(path, max(low, first) - first, min(end, after) - first)
@@ -61,9 +61,9 @@ class RecallMembers:
 @dataclass(frozen=True)
 class RecallCompositions:
     """Reads the files that a frame names, by ``release``, ``groups``, ``values`` and the column of
-    ``size`` that the adversary of that time had to choose from.
+    ``size`` that the adversary of that release had to choose from.
 
-    One row a group that held anything of what is protected now.
+    One row per group that held anything protected now.
     """
 
     protected: tuple[str, ...]
@@ -86,7 +86,9 @@ class RecallCompositions:
                     packed = held.group_by("group").agg(pl.col("value").cast(pl.Int32), "count")
                     packed = packed.join(sizes, on="group", how="left")
                     if packed["size"].null_count():
-                        raise ImpossibleState("values and groups of a release lie in other files")
+                        raise ImpossibleState(
+                            "values and groups of a release lie in different files"
+                        )
                     was = past_key(file["release"], packed["group"]).alias("was")
                     yield from batches_of(packed.select(was, "size", "value", "count"))
 

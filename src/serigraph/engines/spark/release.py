@@ -1,4 +1,4 @@
-"""The engine for a cluster: partitions the people, has them grouped and verified, adds up."""
+"""The engine for a cluster: partitions the people, groups and verifies each part, adds up."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from serigraph.engines.spark.partitions import (
     merged_with_siblings,
     partitions,
 )
-from serigraph.engines.spark.people import Everybody
+from serigraph.engines.spark.people import PeopleOnSpark
 from serigraph.engines.spark.pieces import Piece, codes_of, population_of
 from serigraph.engines.spark.tasks import (
     FOR_VERIFIER,
+    PACKED,
     PERSON,
     RECALLED,
-    TOLD,
     File,
     GroupPartition,
-    Place,
+    PlacePeople,
     Write,
     WritePiece,
     unpack,
@@ -73,7 +73,7 @@ class MadeOnSpark:
     counts: Counts  # of what is published
 
     def figures(self) -> dict[str, object]:
-        """What is said of the release, as of one that was made on one machine."""
+        """What is reported about the release, as for one made on one machine."""
         groups = sum(piece.groups for piece in self.pieces)
         linked = sum(piece.linked_groups for piece in self.pieces)
         members = sum(piece.members for piece in self.pieces)
@@ -82,7 +82,7 @@ class MadeOnSpark:
             "people": members,
             "present": self.counts.present,
             "rows": sum(piece.rows for piece in self.pieces),
-            # Equal quasi-identifiers are in one partition.
+            # People with equal quasi-identifiers are in one partition.
             "unique_rows": sum(piece.unique_rows for piece in self.pieces),
             "people_alone": sum(piece.people_alone for piece in self.pieces),
             "groups": groups,
@@ -110,8 +110,8 @@ class MadeOnSpark:
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What the engine works with."""
+class SparkRun:
+    """What the engine needs for one release."""
 
     session: SparkSession
     ledger: LedgerFrames
@@ -126,9 +126,9 @@ class Setting:
 
 @dataclass(frozen=True)
 class Placed:
-    """The people of a release in the leaves of a tree, and what was counted of them."""
+    """The people of a release in the leaves of a tree, and counts of them."""
 
-    everybody: Everybody
+    everybody: PeopleOnSpark
     frame: DataFrame
     tree: Tree
     census: Census
@@ -137,31 +137,29 @@ class Placed:
 
 
 def place_people(
-    everybody: Everybody, *, is_presence_known: bool, setting: Setting, progress: Progress
+    everybody: PeopleOnSpark, *, is_presence_known: bool, run: SparkRun, progress: Progress
 ) -> Placed:
-    """Bring everybody to a place in the tree that the release is partitioned by."""
+    """Assign everybody to a leaf of the tree that partitions the release."""
     people = everybody.frame
     number = everybody.present if is_presence_known else everybody.people
     if is_presence_known:
         people = people.filter("present")
     progress("recalling")
-    tree = _tree(people, number, everybody, setting.partition_people)
-    place = Place(tree, everybody.domains, everybody.protection)
-    placed = setting.kept.keep(
-        _with_memberships(
-            people.mapInArrow(of_this_version(place), _placed_schema(people)), setting
-        )
+    tree = _tree(people, number, everybody, run.partition_people)
+    place = PlacePeople(tree, everybody.domains, everybody.protection)
+    placed = run.kept.keep(
+        _with_memberships(people.mapInArrow(of_this_version(place), _placed_schema(people)), run)
     )
     progress("ordering")
     with cluster_errors("placing the people"):
         census, counts, total = _counted(placed, tree, everybody, is_presence_known)
-    setting.kept.release(everybody.merged)
+    run.kept.release(everybody.merged)
     digest = digest_of((each.name for each in everybody.domains), everybody.present, total)
     return Placed(everybody, placed, tree, census, counts, digest)
 
 
 def make_release_on_spark(
-    placed: Placed, plan: Plan, setting: Setting, progress: Progress
+    placed: Placed, plan: Plan, run: SparkRun, progress: Progress
 ) -> MadeOnSpark:
     """Make a release on a cluster; raises what ``make_release`` raises."""
     everybody, counts = placed.everybody, placed.counts
@@ -173,41 +171,41 @@ def make_release_on_spark(
     excess = excess_holders(protected, counts.holders, base, weight, plan.clearance)
     if excess:
         missing = {protected[value].name: number for value, number in excess.items()}
-        raise refusal(counts, base, missing, plan, len(setting.releases), NOT_HERE)
+        raise refusal(counts, base, missing, plan, len(run.releases), NOT_HERE)
     progress("forming groups")
-    pieces = _grouped(placed, base, plan, setting)
+    pieces = _grouped(placed, base, plan, run)
     missing = {protected[v].name: 1 for piece in pieces for v in piece.excess}
     if missing:
-        raise refusal(counts, base, missing, plan, len(setting.releases), NOT_HERE)
+        raise refusal(counts, base, missing, plan, len(run.releases), NOT_HERE)
     progress("verifying")
     _check_whole(pieces, placed.tree, placed.census, plan)
-    setting.kept.release(placed.frame)
+    run.kept.release(placed.frame)
     progress("recoding")
     members = np.array([piece.members for piece in pieces])
     shares = members / max(members.sum(), 1)
     widths = shares @ np.array([piece.widths for piece in pieces])
     return MadeOnSpark(
         pieces=pieces,
-        files=_written(pieces, plan, setting),
+        files=_written(pieces, plan, run),
         widths={d.name: float(w) for d, w in zip(everybody.domains, widths, strict=True)},
         counts=counts,
     )
 
 
-def _with_memberships(placed: DataFrame, setting: Setting) -> DataFrame:
-    """The people, with what the verifier finds out by itself about the groups that they were in."""
+def _with_memberships(placed: DataFrame, run: SparkRun) -> DataFrame:
+    """The people, with the groups that they were in as the verifier reads them."""
     from pyspark.sql import functions as f
 
-    if not setting.releases:
+    if not run.releases:
         return placed
     id_type = placed.schema["id"].dataType.simpleString().replace("bigint", "long")
-    found = setting.for_verifier.memberships(id_type)
-    # Spark takes quadratic time over long runs of lists that are null.
+    found = run.for_verifier.memberships(id_type)
+    # Spark takes quadratic time over long runs of null lists.
     known = f.coalesce("member_of", f.array().cast("array<long>"))
     return placed.join(found.hint("merge"), "id", "left").withColumn("member_of", known)
 
 
-def _nobody(everybody: Everybody) -> pl.DataFrame:
+def _nobody(everybody: PeopleOnSpark) -> pl.DataFrame:
     codes = [pl.Series(column_name(n), [], dtype=pl.Int32) for n in range(len(everybody.domains))]
     held = pl.Series("held", [], dtype=pl.List(pl.Int32))
     values = pl.Series("values", [], dtype=pl.List(pl.String))
@@ -223,8 +221,8 @@ def _placed_schema(frame: DataFrame) -> Any:
     return schema.add("held", ArrayType(IntegerType()))
 
 
-def _tree(people: DataFrame, number: int, everybody: Everybody, partition_people: int) -> Tree:
-    """Borders from a sample that the driver can hold."""
+def _tree(people: DataFrame, number: int, everybody: PeopleOnSpark, partition_people: int) -> Tree:
+    """Borders from a sample that fits on the driver."""
     leaves = max(number // partition_people, 1)
     codes = [column_name(column) for column in range(len(everybody.domains))]
     with cluster_errors("sampling the people"):
@@ -240,9 +238,9 @@ def _tree(people: DataFrame, number: int, everybody: Everybody, partition_people
 
 
 def _counted(
-    placed: DataFrame, tree: Tree, everybody: Everybody, is_presence_known: bool
+    placed: DataFrame, tree: Tree, everybody: PeopleOnSpark, is_presence_known: bool
 ) -> tuple[Census, Counts, int]:
-    """People and holders of each leaf, what is published in all, and the sum of the records."""
+    """People and holders of each leaf, what is published overall, and the sum of the records."""
     from pyspark.sql import functions as f
 
     is_present = f.col("present")
@@ -289,20 +287,20 @@ def _counted(
 
 
 def _grouped(
-    placed: Placed, base: NDArray[np.float64], plan: Plan, setting: Setting
+    placed: Placed, base: NDArray[np.float64], plan: Plan, run: SparkRun
 ) -> tuple[Piece, ...]:
-    """Have the groups of every partition formed; merge those that fail with their neighbours."""
+    """Form the groups of every partition; merge partitions that fail with their neighbours."""
     tree, census, everybody = placed.tree, placed.census, placed.everybody
-    most = max(MOST, setting.partition_people)
+    most = max(MOST, run.partition_people)
     nodes = partitions(tree, census, base, plan.minimum_size)
     last_resort = frozenset([0])
     names = [value.name for value in everybody.protection.protected]
     compositions = (
         {
-            (RECALLED, "past"): setting.ledger.compositions(names),
-            (FOR_VERIFIER, "member_of"): setting.for_verifier.compositions(names),
+            (RECALLED, "past"): run.ledger.compositions(names),
+            (FOR_VERIFIER, "member_of"): run.for_verifier.compositions(names),
         }
-        if setting.releases
+        if run.releases
         else {}
     )
     done: dict[int, Piece] = {}
@@ -313,15 +311,15 @@ def _grouped(
             domains=everybody.domains,
             protection=everybody.protection,
             plan=plan,
-            releases=len(setting.releases),
-            drafts=setting.drafts,
+            releases=len(run.releases),
+            drafts=run.drafts,
             last_resort=last_resort,
             at_least=np.minimum(census.of_values(len(names)), FEW),
-            measure=setting.measure,
+            measure=run.measure,
         )
         with cluster_errors("forming groups"):
-            sent = _sent(placed.frame, tree, wanted, compositions, setting)
-            found = unpack(sent.mapInArrow(of_this_version(task), TOLD).toArrow())
+            sent = _sent(placed.frame, tree, wanted, compositions, run)
+            found = unpack(sent.mapInArrow(of_this_version(task), PACKED).toArrow())
         for piece in found:
             if piece.error is not None:
                 kind, what, where, remedy, problems = piece.error
@@ -340,11 +338,11 @@ def _sent(
     tree: Tree,
     nodes: list[int],
     compositions: Mapping[tuple[str, str], DataFrame],
-    setting: Setting,
+    run: SparkRun,
 ) -> DataFrame:
-    """The people of some partitions, each partition in a task of its own, together with the
-    compositions of the groups that they were in: one shuffle brings all. Compositions have a kind,
-    and the column of the people that names their groups."""
+    """The people of some partitions, one partition per task, together with the compositions of
+    their past groups, in one shuffle. Compositions have a kind, and the column of the people that
+    names their groups."""
     from pyspark.sql import functions as f
 
     rows = [
@@ -352,20 +350,20 @@ def _sent(
         for slot, node in enumerate(nodes)
         for leaf in tree.leaves_below(node)
     ]
-    where = setting.session.createDataFrame(rows, "leaf int, node int, slot int")
+    where = run.session.createDataFrame(rows, "leaf int, node int, slot int")
     people = placed.drop("record").join(f.broadcast(where), "leaf").drop("leaf")
     sent = people.withColumn("kind", f.lit(PERSON))
     for (kind, column), held in compositions.items():
         groups = people.select("node", "slot", f.explode(column).alias("was")).distinct()
-        # Spark does not know how large the ledger is, and would send all of it to everybody.
+        # Spark does not know how large the ledger is, and would broadcast all of it.
         past = groups.join(held.hint("merge"), "was").withColumn("kind", f.lit(kind))
-        # Its Arrow writer takes quadratic time over long runs of lists that are null.
+        # Its Arrow writer takes quadratic time over long runs of null lists.
         sent = _with_empty_lists(sent, past).unionByName(_with_empty_lists(past, sent), True)
     return sent.repartitionById(len(nodes), "slot")
 
 
 def _with_empty_lists(frame: DataFrame, other: DataFrame) -> DataFrame:
-    """The frame, with an empty list for every list that only the other has."""
+    """The frame, with an empty list for every list column that only the other has."""
     from pyspark.sql import functions as f
     from pyspark.sql.types import ArrayType
 
@@ -379,7 +377,7 @@ def _with_empty_lists(frame: DataFrame, other: DataFrame) -> DataFrame:
 
 
 def _check_whole(pieces: tuple[Piece, ...], tree: Tree, census: Census, plan: Plan) -> None:
-    """Everybody was grouped once, and the boxes of the partitions are disjoint."""
+    """Check that everybody was grouped once, and that the partitions' boxes are disjoint."""
     people = sum(piece.people for piece in pieces)
     expected = [int(census.people[tree.leaves_below(piece.node)].sum()) for piece in pieces]
     if [piece.people for piece in pieces] != expected or people != census.people.sum():
@@ -391,18 +389,18 @@ def _check_whole(pieces: tuple[Piece, ...], tree: Tree, census: Census, plan: Pl
             raise ImpossibleState(f"the partitions {first} and {second} overlap")
 
 
-def _written(pieces: tuple[Piece, ...], plan: Plan, setting: Setting) -> tuple[File, ...]:
-    """The files of groups and values, and those for the public, with groups numbered through."""
+def _written(pieces: tuple[Piece, ...], plan: Plan, run: SparkRun) -> tuple[File, ...]:
+    """The files of groups and values, and the public ones, with groups numbered consecutively."""
     first = np.cumsum([0, *(piece.groups for piece in pieces)]).tolist()
     work = [
         pickle.dumps((replace(piece, measured=None), number, first[number]))
         for number, piece in enumerate(pieces)
     ]
     rows = pa.table(
-        {"node": pa.array(range(len(work)), pa.int32()), "told": pa.array(work, pa.binary())}
+        {"node": pa.array(range(len(work)), pa.int32()), "packed": pa.array(work, pa.binary())}
     )
-    task = WritePiece(setting.drafts, plan.form == "bucketised", setting.write)
+    task = WritePiece(run.drafts, plan.form == "bucketised", run.write)
     with cluster_errors("writing the release"):
-        sent = setting.session.createDataFrame(rows).repartitionById(len(work), "node")
-        found = unpack(sent.mapInArrow(of_this_version(task), TOLD).toArrow())
+        sent = run.session.createDataFrame(rows).repartitionById(len(work), "node")
+        found = unpack(sent.mapInArrow(of_this_version(task), PACKED).toArrow())
     return tuple(file for files in found for file in files)

@@ -1,4 +1,4 @@
-"""Reading the rows of a table where they lie: ids, codes of quasi-identifiers, sets of values."""
+"""Reads the rows of a table on the executors: ids, codes of quasi-identifiers, sets of values."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from serigraph.tables.people import column_name, read_values, value_sets, whole_
 
 @dataclass(frozen=True)
 class RowReader:
-    """A task that turns the rows of one source into what every later step reads."""
+    """A task that turns the rows of one source into those that later steps read."""
 
     source: str
     policy: Policy
     understood: Understood
 
     def schema(self) -> str:
-        """The columns that come out; ``is_odd`` where an id is not written as an integer is."""
+        """The output columns; ``is_odd`` marks an id that is not written like an integer."""
         id_type = "long" if self.understood.ids_are_plain else "string"
         codes = "".join(
             f", {column_name(number)} int" for number in range(len(self.understood.domains))

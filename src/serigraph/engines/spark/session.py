@@ -1,4 +1,4 @@
-"""The Spark session that an engine works in: the one that is active, or one of its own."""
+"""The Spark session of an engine: the active one, or one started for it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 THIS_MACHINE = "local[*]"
-_SUBMITTED = "PYSPARK_GATEWAY_PORT"  # set where spark-submit started this process
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"  # set if spark-submit started this process
 _PORT = 7077
 _CONNECTING = 5.0  # seconds for a master to accept a connection
 _GIB = 2**30
@@ -40,10 +40,10 @@ def spark_session(
 ) -> Iterator[SparkSession]:
     """A session whose executors have this version of serigraph.
 
-    An active session is used as it is, and left open; so is what spark-submit prepared. Otherwise
-    one is started at ``master`` (this machine, if it is empty) and stopped at the end;
-    ``settings`` are Spark's own, and win over those made here. ``patience`` is how many seconds
-    the executors may take to answer. Raises `ClusterError`.
+    An active session is used as it is, and left open; so is one prepared by spark-submit. Otherwise
+    one is started at ``master`` (if empty, this machine) and stopped at the end; ``settings`` are
+    Spark's own, and override ours. The executors have ``patience`` seconds to answer. Raises
+    `ClusterError`.
     """
     spark = optional_package("pyspark.sql", extra="spark", purpose="the Spark engine")
     active = _active(spark.SparkSession)
@@ -56,12 +56,12 @@ def spark_session(
         check_executors(started, patience)
         yield started
     finally:
-        with suppress(Exception):  # what was done in the session is done
+        with suppress(Exception):  # the work is done
             started.stop()
 
 
 def _active(sessions: type[SparkSession]) -> SparkSession | None:
-    """The session of this thread, or the one that another thread of the process began."""
+    """The session of this thread, or one that another thread of the process started."""
     from pyspark import SparkContext
 
     active = sessions.getActiveSession()
@@ -71,9 +71,9 @@ def _active(sessions: type[SparkSession]) -> SparkSession | None:
 
 
 def check_executors(session: SparkSession, patience: float) -> None:
-    """Ask the executors for their version of serigraph; once for each session.
+    """Ask the executors for their version of serigraph, once per session.
 
-    Those that join later are asked by `serigraph.engines.spark.versions.of_this_version`.
+    Those that join later are checked by `serigraph.engines.spark.versions.of_this_version`.
     """
     context = session_context(session)
     if context in _checked:
@@ -92,7 +92,7 @@ def check_executors(session: SparkSession, patience: float) -> None:
 
 
 def session_context(session: SparkSession) -> Any:
-    """The context of a session; one of Spark Connect has none, and cannot be used."""
+    """The context of a session; a Spark Connect session has none, and is refused."""
     if "connect" in type(session).__module__:
         raise InputRefused(
             "a session of Spark Connect has no executors that can be asked",
@@ -123,7 +123,7 @@ def _started(master: str, settings: dict[str, str], has_web_page: bool) -> Spark
 
 
 def _defaults(settings: Mapping[str, str], has_web_page: bool) -> dict[str, str]:
-    """Settings for a session of our own."""
+    """Settings for a session that we start."""
     cores = re.match(r"local(?:\[(\d+|\*))?", settings["spark.master"])
     shown = "WARN" if os.environ.get("SERIGRAPH_TRACEBACK") else "OFF"
     made = {
@@ -138,7 +138,7 @@ def _defaults(settings: Mapping[str, str], has_web_page: bool) -> dict[str, str]
     }
     if cores is None:
         return made
-    # Spark plans for a cluster; on one machine hundreds of small tasks take longer than few.
+    # Spark plans for a cluster; on one machine hundreds of small tasks take longer than a few.
     number = (os.cpu_count() or 1) if cores[1] == "*" else int(cores[1] or 1)
     return made | {
         "spark.driver.host": "localhost",
@@ -147,14 +147,14 @@ def _defaults(settings: Mapping[str, str], has_web_page: bool) -> dict[str, str]
 
 
 def _quiet(level: str) -> str:
-    """Settings of the log from the first line on: Spark's log may quote a cell."""
+    """Log settings from the first line on: Spark's log may quote a cell."""
     path = cache_folder() / f"log4j2-{level}.properties"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(
             f"rootLogger.level = {level}\n"
             "rootLogger.appenderRef.console.ref = console\n"
-            # Where this logger differs from the root, Spark sets both and says so.
+            # If this logger differs from the root, Spark sets both and logs that.
             "logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer\n"
             f"logger.gateway.level = {level}\n"
             "appender.console.type = Console\n"
@@ -167,20 +167,20 @@ def _quiet(level: str) -> str:
 
 
 def _driver_memory() -> int:
-    """MiB for the driver's JVM: an eighth of the machine, since the work is done in Python."""
+    """MiB for the driver's JVM: an eighth of the machine, since Python does the work."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min(max(memory // 8, _GIB), 8 * _GIB) // 2**20
 
 
 def _ensure_listening(master: str) -> None:
-    """Refuse a master that nobody answers for, at once: Spark itself tries for a minute."""
+    """Refuse at once a master that does not answer: Spark itself tries for a minute."""
     if not master.startswith("spark://"):
         return
     for address in master.removeprefix("spark://").split(","):
         host, _, port = address.rpartition(":") if ":" in address else (address, "", str(_PORT))
         if not port.isdecimal():
             raise InputRefused(
-                "the address of the master is not like spark://host:7077", where=master
+                "the address of the master does not look like spark://host:7077", where=master
             )
         try:
             socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECTING).close()
@@ -190,7 +190,7 @@ def _ensure_listening(master: str) -> None:
     raise ClusterUnreachable(
         "no Spark master answers",
         where=master,
-        remedy="give the address that the master's log names, and see that it can be reached",
+        remedy="give the address that the master's log names, and check that it can be reached",
     )
 
 
@@ -209,10 +209,10 @@ def _in_environment(wanted: Mapping[str, str]) -> Iterator[None]:
 
 
 def _versions(context: Any, patience: float) -> list[tuple[str, str]]:
-    """Host and version of serigraph ("" for none) of the executors there are."""
+    """Host and version of serigraph ("" for none) of the current executors."""
 
     def asked(_numbers: Iterator[int]) -> Iterator[tuple[str, str]]:
-        # A function inside a function travels as code, so that it runs without the package.
+        # A nested function is pickled as code, so it runs without the package.
         import socket
 
         try:
@@ -233,7 +233,7 @@ def _versions(context: Any, patience: float) -> list[tuple[str, str]]:
                 answers.append(
                     context.parallelize(range(slots), slots).mapPartitions(asked).collect()
                 )
-        except BaseException as error:  # raised again in the caller's thread
+        except BaseException as error:  # re-raised in the caller's thread
             raised.append(error)
 
     asking = threading.Thread(target=ask, daemon=True)
@@ -244,7 +244,7 @@ def _versions(context: Any, patience: float) -> list[tuple[str, str]]:
         raise ClusterUnreachable(
             f"no executor answered within {patience:.0f} seconds",
             where=str(context.master),
-            remedy="see in the master's page whether workers are alive and have free cores and "
+            remedy="check on the master's page whether workers are alive and have free cores and "
             "memory",
         )
     if raised:

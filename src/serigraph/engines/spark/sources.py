@@ -1,4 +1,4 @@
-"""One way in for every kind of table: Spark reads what it can, the driver reads the rest."""
+"""Reads every kind of table: Spark reads what it can, the driver reads the rest."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _ENCODINGS = {"utf-8-sig": "UTF-8", "utf-8": "UTF-8", "utf8": "UTF-8", "latin-1"
 def table_frame(
     session: SparkSession, source: Any, reading: Reading, roles: Mapping[str, Role]
 ) -> DataFrame:
-    """The rows and columns of ``source``, as they are, on the cluster.
+    """The rows and columns of ``source``, unchanged, on the cluster.
 
     CSV (also compressed) and Parquet files, or folders of them, are read by the executors, from any
-    path that Spark knows. Whatever else ``read_table`` reads is read by the driver, and sent there;
-    columns that have a role in their canonical form where Spark lacks their type.
+    path that Spark knows. Anything else that ``read_table`` reads is read by the driver and sent,
+    with columns that have a role in their canonical form if Spark lacks their type.
     """
     if is_spark_frame(source):
         frame: DataFrame = source
@@ -54,8 +54,8 @@ def table_frame(
 
 
 def _sendable(table: pl.DataFrame, reading: Reading, roles: Mapping[str, Role]) -> pl.DataFrame:
-    """The table with types that Spark has, and in which it changes nothing: it lacks unsigned
-    integers, and brings times to another zone and unit."""
+    """The table with types that Spark has and does not alter: it lacks unsigned integers, and
+    converts times to another zone and unit."""
     columns, problems = [], []
     for column in table.get_columns():
         if column.name in roles and _is_time(_inner(column.dtype)):
@@ -96,8 +96,8 @@ def _is_elsewhere_or_folder(path: str) -> bool:
 
 
 def _csv(session: SparkSession, path: str, reading: Reading) -> DataFrame | None:
-    """Every cell as text, empty cells as null, ragged lines refused when they are met; None where
-    the file has an encoding that Spark does not read."""
+    """Every cell as text, empty cells as null, ragged lines refused when they are read; None if
+    Spark cannot read the file's encoding."""
     with cluster_errors("reading the table"):
         beginning = _first_bytes(session, path)
         try:
@@ -128,7 +128,7 @@ def _csv(session: SparkSession, path: str, reading: Reading) -> DataFrame | None
 
 
 def _first_bytes(session: SparkSession, path: str) -> bytes:
-    """The beginning of a file, or of the first file of a folder, decompressed."""
+    """The first bytes of a file, or of the first file of a folder, decompressed."""
     java: Any = session.sparkContext._jvm
     settings = session.sparkContext._jsc.hadoopConfiguration()
     at = java.org.apache.hadoop.fs.Path(path)

@@ -1,7 +1,7 @@
 """Pieces of the evidence: all memberships of some people, with what their groups held.
 
-What a group held travels with each membership. That is one row a membership, as the ledger has it,
-and two shuffles: by group, to join the two factors of the ledger, and by person.
+Each membership carries what its group held. That is one row per membership, as in the ledger, and
+two shuffles: by group, to join the two factors of the ledger, and by person.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _evidence(
     names: Sequence[str],
     thresholds: tuple[Fraction, ...],
 ) -> Evidence:
-    """The evidence of the people in the rows; each membership counts as a group of its own."""
+    """The evidence of the people in the rows; each membership counts as a separate group."""
     ordered = rows.sort("release", "person")
     people = ordered["person"].unique().sort()
     release = ordered["release"].to_numpy() - first_release
@@ -134,7 +134,7 @@ def _evidence(
     return Evidence(
         ids=people,
         labels=labels,
-        members=(0,) * len(labels),  # pieces do not know how many people there are in all
+        members=(0,) * len(labels),  # pieces do not know the total number of people
         values=tuple(names),
         thresholds=thresholds,
         memberships=Memberships.of(len(people), memberships),

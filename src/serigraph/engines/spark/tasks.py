@@ -1,8 +1,8 @@
 """What executors do: place people, form and verify the groups of a partition, write files.
 
-Randomness cannot be repeated, so that nothing that depends on it is computed twice: a task writes
-its groups to draft files with names of its own and tells the driver about them. Of a task that was
-tried several times one attempt is heard; the files of the others are never read.
+Randomness cannot be repeated, so nothing that depends on it is computed twice: a task writes its
+groups to draft files with unique names and reports them to the driver. If a task is retried, only
+one attempt reports; the files of the others are never read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from serigraph.engines.spark.pieces import (
     Piece,
     batches_of,
     codes_of,
-    history_of,
+    past_of,
     population_of,
 )
 from serigraph.engines.spark.verifier_ledger import earlier_releases
@@ -52,27 +52,30 @@ from serigraph.verification import RememberedReleases
 
 Write = Callable[[Path, str, dict[str, pl.DataFrame]], list[Path]]
 
-# What a task gets: rows of people, and of what past groups held, once as it was recalled for the
-# forming of groups, and once as the verifier reads it.
+# A task's rows: people, and what past groups held, both as recalled for grouping and as the
+# verifier reads it.
 PERSON, RECALLED, FOR_VERIFIER = "person", "recalled", "for the verifier"
-TOLD = "node int, told binary"  # what comes back from a task: pickled
+PACKED = "node int, packed binary"  # a pickled result of a task
 
 
 def pack(node: int, what: Any) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(
-        {"node": pa.array([node], pa.int32()), "told": pa.array([pickle.dumps(what)], pa.binary())}
+        {
+            "node": pa.array([node], pa.int32()),
+            "packed": pa.array([pickle.dumps(what)], pa.binary()),
+        }
     )
 
 
 def unpack(rows: pa.Table) -> list[Any]:
-    """What tasks told, ascending by node."""
+    """The results of tasks, ascending by node."""
     in_order = sorted(rows.to_pylist(), key=lambda row: int(row["node"]))
-    return [pickle.loads(row["told"]) for row in in_order]
+    return [pickle.loads(row["packed"]) for row in in_order]
 
 
 @dataclass(frozen=True)
-class Place:
-    """Adds to each person its leaf, what it holds of what is protected, and its record's hash."""
+class PlacePeople:
+    """Adds each person's leaf, protected values and record hash."""
 
     tree: Tree
     domains: tuple[Domain, ...]
@@ -113,7 +116,7 @@ class GroupPartition:
     plan: Plan
     releases: int
     drafts: Path
-    last_resort: frozenset[int]  # nodes that have no neighbour to merge with
+    last_resort: frozenset[int]  # nodes without a neighbour to merge with
     at_least: NDArray[np.int64]  # holders of each value that a partition must have room for
     measure: Measure
 
@@ -128,10 +131,10 @@ class GroupPartition:
         people = rows.filter(rows["kind"] == PERSON).sort("id")
         compositions = rows.filter(rows["kind"] == RECALLED)
         population = population_of(people, self.domains, self.protection.protected)
-        history = history_of(people, compositions, self.releases)
+        past = past_of(people, compositions, self.releases)
         try:
             earlier = self._earlier(people, rows.filter(rows["kind"] == FOR_VERIFIER))
-            return self._made(node, population, history, earlier, people["number"])
+            return self._made(node, population, past, earlier, people["number"])
         except (GuaranteeExceeded, ImpossibleState, LedgerDamaged) as error:
             said = (error.what, error.where, error.remedy, error.problems)
             return Piece(node, population.size, error=(type(error).__name__, *said))
@@ -146,14 +149,14 @@ class GroupPartition:
         self,
         node: int,
         population: Population,
-        history: Past,
+        past: Past,
         earlier: RememberedReleases,
         number: pl.Series,
     ) -> Piece:
         randomness = SystemRandomness()
         demand = demand_of(population.protected, self.plan)
         box = self.tree.box(node)
-        found = formed(population, history, demand, self.plan, randomness, box, self.at_least)
+        found = formed(population, past, demand, self.plan, randomness, box, self.at_least)
         if node not in self.last_resort and (
             not isinstance(found, Grouping) or population.size < self.plan.minimum_size
         ):
@@ -185,7 +188,7 @@ class GroupPartition:
             pairs=proof.pairs,
             exact_pairs=proof.exact_pairs,
             widths=tuple(made.widths.values()),
-            measured=self.measure(made, self.plan, history, population.ids),
+            measured=self.measure(made, self.plan, past, population.ids),
         )
 
     def _check_box(self, node: int, grouping: Grouping) -> None:
@@ -232,7 +235,7 @@ class GroupPartition:
 
 @dataclass(frozen=True)
 class File:
-    """A file that a task wrote: what kind it is, which of them, and what it holds."""
+    """A file that a task wrote: its kind, its number and its content."""
 
     kind: str
     number: int
@@ -243,16 +246,16 @@ class File:
 
 @dataclass(frozen=True)
 class WritePiece:
-    """Numbers the groups of a partition through, and writes what the ledger and the public get."""
+    """Numbers the groups of a partition consecutively, and writes files for ledger and public."""
 
     drafts: Path
-    is_numbered: bool  # the public sees the numbers of groups
+    is_numbered: bool  # group numbers are published
     write: Write
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.to_pylist():
-                piece, number, first = pickle.loads(row["told"])
+                piece, number, first = pickle.loads(row["packed"])
                 yield pack(number, self._written(piece, number, first))
 
     def _written(self, piece: Piece, number: int, first: int) -> list[File]:
@@ -288,14 +291,14 @@ class WritePiece:
 
 @dataclass(frozen=True)
 class WriteMembers:
-    """Writes members that come in the order of their numbers, or new ones in that of their ids.
+    """Writes members in the order of their numbers, or new ones in the order of their ids.
 
-    A column ``piece`` says which part of the order a task has; ``first`` gives the number of the
+    The column ``piece`` says which part of the order a task has; ``first`` has the number of the
     first new person in each.
     """
 
     drafts: Path
-    first: dict[int, int] | None  # None for members that have their numbers already
+    first: dict[int, int] | None  # None for members who have numbers already
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         got = [pl.DataFrame(batch) for batch in batches if batch.num_rows]

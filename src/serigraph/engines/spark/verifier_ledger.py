@@ -1,8 +1,8 @@
-"""The earlier releases for the verifier's tasks, by a join of its own.
+"""The earlier releases for the verifier's tasks, by a separate join.
 
-Nothing here comes from what the forming of groups is told of the past: files are read by the
-verifier's reader, which compares them with their digests, memberships are brought to people by id,
-and the sizes of groups are counted from their members.
+Nothing here comes from the past that grouping gets: files are read by the verifier's reader, which
+compares them with their digests, memberships are joined to people by id, and the sizes of groups
+are counted from their members.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from serigraph.verification.on_disk import (
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_GROUP = 32  # bits of the key of a group, behind the number of its release
+_GROUP = 32  # bits of a group's number in its key, below the release's number
 
 Read = Callable[[CommittedRelease, Path, int, int], pl.DataFrame]
 
@@ -106,13 +106,13 @@ def _key(number: int, group: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class VerifierFrames:
-    """The ledger as frames, for the verifier alone; nothing is read before Spark is asked to."""
+    """The ledger as frames, for the verifier alone; read lazily."""
 
     session: SparkSession
     ledger: LedgerOnDisk
 
     def memberships(self, id_type: str) -> DataFrame:
-        """``id``, and in ``member_of`` the keys of all groups that the person was in."""
+        """``id``, and in ``member_of`` the keys of all groups the person was in."""
         from pyspark.sql import functions as f
 
         rows = [pq.read_metadata(path).num_rows for _, path in self._files("people")]
@@ -125,7 +125,7 @@ class VerifierFrames:
     def compositions(self, names: Sequence[str]) -> DataFrame:
         """What groups held of some values: ``was``, the key of a group, its ``size`` as the
         adversary of the release counts it, lists ``value`` (places in ``names``) and ``count``, and
-        whether the ledger has the group as it is (``is_right``)."""
+        whether the ledger's record of the group is correct (``is_right``)."""
         from pyspark.sql import functions as f
 
         held = self._read(
@@ -184,8 +184,8 @@ class VerifierFrames:
 def earlier_releases(
     people: pl.DataFrame, compositions: pl.DataFrame, names: Sequence[str]
 ) -> RememberedReleases:
-    """The releases that a task has of its people, from ``id`` and ``member_of``, and from the
-    compositions of the groups that these were in and that held any of the values named."""
+    """A task's releases for its people, from ``id`` and ``member_of``, and from the compositions of
+    those of their groups that held any of the values named."""
     if not compositions["is_right"].all():
         raise LedgerDamaged(
             GROUPS_DIFFER,

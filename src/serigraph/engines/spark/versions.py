@@ -1,4 +1,4 @@
-"""Functions on their way to executors."""
+"""Functions sent to executors."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Task = Callable[[Iterator[Any]], Iterator[Any]]
 
 
 def of_this_version(task: Task) -> Task:
-    """The task, to be run only where serigraph has the version of the driver.
+    """The task, to be run only where serigraph has the driver's version.
 
-    Executors that join in the middle were not asked when the session was made; a task that ran
-    other code there could decide otherwise.
+    Executors that join later were not asked when the session was made; a task that ran other code
+    there could decide differently.
     """
     expected = __version__
 
