@@ -60,7 +60,7 @@ def deal(
     if groups > 0 and not counts_fit(s, need, quota.touched, quota.present, quota.size):
         groups = int64(0)
     if groups > 0:
-        sort_values(s, quota.touched)  # met in the order of the people, which must not count
+        sort_values(s, quota.touched)  # in place of the people's order, which must not matter
         who = people[cell.begin : cell.end]
         d = dealing_of(f.held_start, f.held, s, who, groups, quota.touched, need)
         if seat_all(d, in_turn(f.key, s, who, d, quota.touched)):
@@ -120,7 +120,7 @@ def in_turn(
     seated: holders of the most frequent value first, then of the next, at random, by the ``key`` of
     everybody, within."""
     n = len(people)
-    before = np.zeros(n + 2, dtype=np.int64)  # values by the number of those that lack them
+    before = np.zeros(n + 2, dtype=np.int64)  # bucket starts of a counting sort
     for t in range(touched):
         before[n - s.holders[s.touched[t]] + 1] += 1
     for k in range(n + 1):
@@ -135,7 +135,7 @@ def in_turn(
     free = np.zeros(touched + 2, dtype=np.int64)
     for i in range(n):
         chosen = (key[people[i]] >> 1) & ((1 << 31) - 1)
-        other = (chosen * (i + 1)) >> 31  # one before, or the same
+        other = (chosen * (i + 1)) >> 31  # at or before i
         chance[i] = chance[other]
         chance[other] = i
         first[i] = touched
