@@ -263,7 +263,7 @@ def test_nobody_to_match(tmp_path: Path) -> None:
         audit_releases([files["release"]], files["policy"], raw=[files["raw"]] * 2)
     with pytest.raises(InputRefused, match="nothing to audit"):
         audit_releases([], files["policy"])
-    with pytest.raises(InputRefused, match="of a series, or of releases"):
+    with pytest.raises(InputRefused, match="either a series, or releases"):
         serigraph.audit()
 
 
