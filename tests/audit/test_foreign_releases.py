@@ -263,7 +263,7 @@ def test_nobody_to_match(tmp_path: Path) -> None:
         audit_releases([files["release"]], files["policy"], raw=[files["raw"]] * 2)
     with pytest.raises(InputRefused, match="nothing to audit"):
         audit_releases([], files["policy"])
-    with pytest.raises(InputRefused, match="of a series, or of releases"):
+    with pytest.raises(InputRefused, match="either a series, or releases"):
         serigraph.audit()
 
 
@@ -272,7 +272,7 @@ def test_nobody_to_match(tmp_path: Path) -> None:
     [
         ("age,sex,job\n20-39,F,a\n", "no column 'marital'"),
         ("age,sex,marital,job\n", "no rows"),
-        ("age,sex,marital,job,count\n20-39,F,alone,a,many\n", "'count' holds something else"),
+        ("age,sex,marital,job,count\n20-39,F,alone,a,many\n", "'count' holds something other"),
     ],
 )
 def test_releases_that_cannot_be_read(text: str, problem: str, tmp_path: Path) -> None:

@@ -194,7 +194,7 @@ def test_the_command(series: Series, tmp_path: Path) -> None:
     assert told.returncode == 0, told.stderr
     assert "3 of 5 releases are out, 2 ahead" in told.stdout
     assert "Recommended:" in told.stdout
-    _, _, section = told.stdout.partition("in policy.toml by:\n\n")
+    _, _, section = told.stdout.partition("in policy.toml with:\n\n")
     assert section.startswith("[strategy]\nname = ")
     assert re.search(r"^  protected: chlamydia \(\d+\), ", told.stdout, re.MULTILINE)
     assert re.search(r"^  not protected: flu \(\d+\), ", told.stdout, re.MULTILINE)

@@ -90,7 +90,7 @@ def test_all_problems_are_reported_at_once_each_with_its_line() -> None:
         ("releases = 10", "factor = 2", "line 21: unknown key 'factor'"),
         ("[sensitive]", "[sensible]", "[sensitive] is missing; it may have column, form,"),
         ('column = "diagnosis"', 'column = "age"', "is the sensitive column already"),
-        ('column = "diagnosis"', 'column = "patient"', "is the person's id already"),
+        ('column = "diagnosis"', 'column = "patient"', "is already the person's id"),
         ('column = "diagnosis"', 'column = "d"\ndelimiter = ";"', "line 10: sensitive.delimiter"),
     ],
 )

@@ -105,9 +105,9 @@ def test_a_clock_that_runs_backwards(hospital: Clinic, series: Path) -> None:
         hospital.tables[1], series, label="r2", published_at=last - timedelta(days=900)
     )
     assert back.figures["is_dated_back"] is True
-    assert [note for note in back.notes if "dated before the one before it" in note]
+    assert [note for note in back.notes if "dated before the previous one" in note]
     folder = series / "releases" / "r2"
-    assert "dated before the one before it" in (folder / "report.html").read_text()
+    assert "dated before the previous one" in (folder / "report.html").read_text()
     assert serigraph.verify(folder / "certificate.json").certificate.figures["is_dated_back"]
     onward = serigraph.publish(
         hospital.tables[2], series, label="r3", published_at=datetime(1971, 1, 1, tzinfo=UTC)

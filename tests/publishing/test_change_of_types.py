@@ -299,7 +299,7 @@ def test_capitals_do_not_give_a_second_budget(tmp_path: Path) -> None:
 def test_two_spellings_in_a_first_table_are_refused_unless_they_are_named(tmp_path: Path) -> None:
     both = with_second_spelling("hiv", **ILLNESSES)
     series = series_of(tmp_path / "series", protected=BUT_COMMON)
-    with pytest.raises(TableError, match="2 values differ from each other in capitals"):
+    with pytest.raises(TableError, match="2 values differ from each other only in capitals"):
         publish(series, both)
     named = series_of(tmp_path / "named", protected='values = ["HIV", "hiv"]')
     publish(named, both)

@@ -121,7 +121,7 @@ def test_formulas_are_kept_if_the_policy_says_so(tmp_path: Path) -> None:
     series = series_of(tmp_path / "s", 'form = "generalised"\nformulas = "keep"\nfiles = ["csv"]')
     release = serigraph.publish(table(), series)
     assert {"=1+1", "-A1", "''=quoted"} <= cells_of(release.folder)
-    assert any("spreadsheets may run them" in note for note in release.notes)
+    assert any("a spreadsheet may run them" in note for note in release.notes)
     assert serigraph.audit(series).files_agree
 
 

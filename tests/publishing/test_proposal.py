@@ -160,7 +160,7 @@ def test_an_id_without_a_telling_name_is_known_by_its_cells(tmp_path: Path) -> N
     table = clinic().rename({"patient_id": "k"}).drop("surname", "remark")
     proposal = propose_policy(table, "t.csv")
     assert accepted(table, proposal, tmp_path)[0].person.id == "k"
-    assert "'k' is taken for the person's id" in proposal.notes[0]
+    assert "'k' is taken as the person's id" in proposal.notes[0]
 
 
 def test_names_of_columns_are_quoted_where_they_must_be(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_typed_tables_work_as_csv_files_do(tmp_path: Path) -> None:
     ("table", "message"),
     [
         (clinic().clear(), "empty"),
-        (clinic().select("sex", "diagnosis"), "id of a person"),
+        (clinic().select("sex", "diagnosis"), "person's id"),
         (clinic().select("patient_id", "age"), "which column is sensitive"),
         (clinic().select("patient_id", "diagnosis"), "quasi-identifier"),
     ],
@@ -225,4 +225,4 @@ def test_what_could_not_be_published_is_refused_at_once(
 def test_free_text_may_be_named_as_sensitive_but_gets_a_note(tmp_path: Path) -> None:
     proposal = propose_policy(clinic(), "t.csv", sensitive="remark")
     assert accepted(clinic(), proposal, tmp_path)[0].sensitive.column == "remark"
-    assert any("'remark' would be published as it is" in note for note in proposal.notes)
+    assert any("'remark' would be published unchanged" in note for note in proposal.notes)

@@ -45,7 +45,7 @@ def test_a_parquet_file_under_another_name(suffix: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", ["parquet", "csv.gz", "arrow", "duckdb", "dta", "sav", "xpt"])
 def test_text_under_another_name(suffix: str, tmp_path: Path) -> None:
     path = written(tmp_path / f"t.{suffix}", b"a,b\n1,2\n")
-    assert "not what its name says" in str(refusal(path))
+    assert "does not match its name" in str(refusal(path))
 
 
 @pytest.mark.parametrize(
@@ -199,4 +199,4 @@ def test_rows_inside_a_cell_are_refused(columns: int, tmp_path: Path) -> None:
     path.write_text("\n".join([*lines, '"']) + "\n")
     with pytest.raises(TableError, match="a quote is not closed") as refused:
         read_table(path, Reading(delimiter=","))
-    assert "leave out its line ends" in str(refused.value)
+    assert "remove its line breaks" in str(refused.value)

@@ -87,7 +87,7 @@ def test_rows_of_a_person_that_disagree() -> None:
         ("born", ["2024-01-01", "x", None, "", "2024-01-02"], "in 1 cell, row 2"),
         ("zip", [[1]] * 5, "where single values are expected"),
         ("diagnosis", [{"a": 1}] * 5, "where single values are expected"),
-        ("patient", [1.5, 2.0, 3.0, 4.0, 5.0], "numbers with decimals, or too large"),
+        ("patient", [1.5, 2.0, 3.0, 4.0, 5.0], "numbers with decimals or too large"),
         ("patient", [True] * 5, "where ids are expected"),
     ],
 )

@@ -49,7 +49,7 @@ def test_what_the_database_holds_is_read(database: Path) -> None:
 )
 def test_nothing_else_is_reached(database: Path, query: str) -> None:
     before = sorted(database.parent.iterdir())
-    with pytest.raises(TableError, match="outside of the database") as caught:
+    with pytest.raises(TableError, match="outside the database") as caught:
         read(database, query.format(folder=database.parent))
     assert "marble" not in str(caught.value)
     assert sorted(database.parent.iterdir()) == before

@@ -122,4 +122,4 @@ def test_a_table_in_which_nobody_holds_a_protected_value(section: str, cell: str
     prepared = prepare(table, clinic_policy(sections=section))
     assert prepared.population.protected == ()
     assert prepared.population.held_start.tolist() == [0] * 6
-    assert "no protected value is held by anybody in this table" in prepared.notes
+    assert "nobody in this table holds a protected value" in prepared.notes

@@ -147,7 +147,7 @@ CONTENT = {
     "different for everybody": [f"#{n:x}" for n in unique()],
     "different for most people": [f"#{n:x}" for n in [*unique()[:-9], *range(3), *range(6)]],
     "different for most": [n if n > 20 else n % 3 for n in range(PEOPLE)],
-    "a coarser one, such as the year": [
+    "a coarser column, such as the year": [
         f"{DRAW.randint(1930, 2010)}-{DRAW.randint(1, 12):02}-{DRAW.randint(1, 28):02}"
         for _ in range(PEOPLE)
     ],

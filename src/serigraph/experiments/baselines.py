@@ -27,7 +27,7 @@ class Grouped:
 
 
 def unprotected(population: Population) -> Grouped:
-    """The table as it is: only people with equal quasi-identifiers are not told apart."""
+    """The table as it is: only people with equal quasi-identifiers share a group."""
     _, group = np.unique(population.codes, axis=1, return_inverse=True)
     return Grouped(population, group.reshape(-1).astype(np.int64))
 

@@ -1,4 +1,4 @@
-"""A built-in source of the shape of the paper's data, for whoever does not have the real files."""
+"""A built-in source shaped like the paper's data, for use without the real files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running the series of a study beside each other, in processes of their own."""
+"""Runs the series of a study in parallel processes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run_all(
             done[place] = run_series(setting, _world(setting, source, small_source))
             advance(len(done), len(settings), _title(setting))
         return [done[place] for place in range(len(settings))]
-    # Polars has threads of its own, which a forked process would find in any state.
+    # Polars has threads, which a forked process would inherit in an undefined state.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(
         workers, mp_context=context, initializer=_begin, initargs=(source, small_source)

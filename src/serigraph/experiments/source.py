@@ -42,7 +42,7 @@ class Source:
     def of(
         name: str, people: pl.DataFrame, reactions: pl.DataFrame, kinds: Mapping[str, Kind]
     ) -> Source:
-        """Without what has a missing cell and whoever is not in both tables, as in the paper."""
+        """Without missing cells and people who are not in both tables, as in the paper."""
         listed = people.select(PERSON, *kinds).drop_nulls().unique(PERSON, keep="first")
         pairs = reactions.select(PERSON, VALUE).drop_nulls().unique(maintain_order=True)
         listed = listed.join(pairs, on=PERSON, how="semi").sort(PERSON)
@@ -61,7 +61,7 @@ class Source:
         )
 
     def sampled(self, people: int, seed: int = 1) -> Source:
-        """So many of the people, drawn at random, with their reactions; all if there are fewer."""
+        """This many people, drawn at random, with their reactions; all if there are fewer."""
         if people >= self.people.height:
             return self
         drawn = np.random.Generator(np.random.Philox(seed)).permutation(self.people.height)

@@ -1,4 +1,4 @@
-"""The policy of a series: what its columns are, what is promised, and how it is kept."""
+"""The policy of a series: what its columns are, what is promised, and how."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from serigraph.privacy.link_chances import LinkGaps
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
 
-MOST_QUASI_IDENTIFIERS = 100  # in more dimensions, groups take long and nobody has neighbours
+MOST_QUASI_IDENTIFIERS = 100  # with more, grouping is slow and nobody has neighbours
 
 
 class PolicyForm(Section):
-    """A policy file as it is written: every key that a publisher may use."""
+    """A policy file as written: every key that a publisher may use."""
 
     version: Literal[1]
     person: Person
@@ -58,14 +58,14 @@ class PolicyForm(Section):
         columns = given.get("quasi_identifiers")
         quasi_identifiers = columns if isinstance(columns, Mapping) else {}
         if person and person == sensitive:
-            yield ("sensitive", "column"), f"the column {person!r} is the person's id already"
+            yield ("sensitive", "column"), f"the column {person!r} is already the person's id"
         for role, column in (("the person's id", person), ("the sensitive column", sensitive)):
             if column in quasi_identifiers:
-                yield ("quasi_identifiers", column), f"the column {column!r} is {role} already"
+                yield ("quasi_identifiers", column), f"the column {column!r} is already {role}"
 
 
 class Policy(PolicyForm):
-    """A policy together with what its file refers to. Made by ``read_policy``."""
+    """A policy with the files that it refers to. Made by ``read_policy``."""
 
     folder: Path = Path()  # taxonomies are relative to it
     listed_in_file: tuple[str, ...] = ()  # the lines of protected.file
@@ -80,7 +80,7 @@ class Policy(PolicyForm):
         return self.protected.thresholds.get(name, self.threshold)
 
     def strategy_for(self, links: Callable[[], LinkGaps] = LinkGaps) -> Strategy:
-        """The strategy; one that learns asks for the links of earlier releases."""
+        """The strategy; one that learns reads the links of earlier releases."""
         return self.strategy.strategy(links)
 
     def taxonomy_path(self, column: str) -> Path | None:
@@ -89,10 +89,10 @@ class Policy(PolicyForm):
         return None if taxonomy is None else self.folder / taxonomy
 
     def frozen(self) -> Mapping[str, object]:
-        """Everything that must not change once a release is out, in the types of JSON.
+        """Everything that must not change once a release is out, as JSON types.
 
-        Two ways to write the same thing give the same: ``l = 2`` and ``threshold = "1/2"``, a
-        list of values and a file with that list.
+        Two ways to write the same thing give the same result: ``l = 2`` and ``threshold = "1/2"``,
+        a list of values and a file with that list.
         """
         return self._frozen
 

@@ -1,7 +1,7 @@
-"""Reading a policy file: every problem at once, each with its line; and what of a policy may change
+"""Reads a policy file, reporting every problem at once with its line, and checks what may change
 once a release is out.
 
-The standard library reads TOML without saying on which line a key stands.
+The standard library's TOML parser does not give the lines of keys.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class KeyLines:
         return self._lines.get(known, 0)
 
     def has(self, place: Sequence[str]) -> bool:
-        """Whether this very key or table stands in the text."""
+        """Whether the text has exactly this key or table."""
         return tuple(place) in self._lines
 
     def _note(self, place: tuple[str, ...], number: int) -> None:
@@ -152,7 +152,7 @@ def _written(place: tuple[int | str, ...], lines: KeyLines) -> list[str]:
 
 
 class _KeysOnly(GenerateJsonSchema):
-    """Keys, without their defaults: fractions are nothing that JSON knows."""
+    """Keys without their defaults: JSON has no fractions."""
 
     def encode_default(self, dft: object) -> object:
         return str(dft)
@@ -213,15 +213,15 @@ def _text_of(path: Path, what: str) -> str:
     except FileNotFoundError:
         wrong, remedy = "does not exist", "check the path"
     except UnicodeDecodeError:
-        wrong, remedy = "is not written in UTF-8", "save it as UTF-8"
+        wrong, remedy = "is not UTF-8", "save it as UTF-8"
     except OSError as error:
-        wrong, remedy = f"cannot be read ({error.strerror})", "give the path of a readable file"
+        wrong, remedy = f"cannot be read ({error.strerror})", "give a readable file"
     raise PolicyError(f"{what} {wrong}", where=str(path), remedy=remedy)
 
 
 _SHOWN = 5
 _MAY_RISE = ("guarantee", "minimum_group_size")
-# Keys that spell the same thing: where one is not in the text, the other one is.
+# Alternative keys: if one is not in the text, the other is.
 _ALSO_WRITTEN = {
     ("protected", "values"): ("protected", "file"),
     ("guarantee", "threshold"): ("guarantee", "l"),
@@ -249,10 +249,10 @@ def check_unchanged(published: Mapping[str, object], now: Policy, text: str, whe
         )
     if changes:
         raise PolicyChanged(
-            "the policy was changed where the promise of earlier releases depends on it: "
+            "the policy was changed in a way that the promise of earlier releases does not allow: "
             + "; ".join(changes),
             where=where,
-            remedy="put it back, or begin a new series",
+            remedy="undo the change, or start a new series",
         )
 
 

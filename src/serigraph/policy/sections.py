@@ -88,7 +88,7 @@ def why_unusable(name: str) -> str:
     if len(name) > LONGEST_NAME:
         return f"a name has at most {LONGEST_NAME} characters"
     if not is_text(name):
-        return "a name cannot hold null characters, or what is no text"
+        return "a name cannot contain null characters or invalid text"
     return "" if name else "a name cannot be empty"
 
 
@@ -106,7 +106,7 @@ Value = Annotated[str, AfterValidator(_value)]
 
 def _ascii(character: str) -> str:
     if not character.isascii():
-        raise ValueError("CSV files are read with an ASCII character here, such as ; or |")
+        raise ValueError("must be an ASCII character, such as ; or |")
     return character
 
 
@@ -146,7 +146,7 @@ class QuasiIdentifier(Section):
     kind: Literal["numeric", "date", "categorical"]
     taxonomy: Text | None = None
     new_values: Literal["error", "branch"] = "error"
-    unique_values: Literal["error", "publish"] = "error"  # if most people have one of their own
+    unique_values: Literal["error", "publish"] = "error"  # if most people have a unique value
 
     @classmethod
     def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
@@ -167,7 +167,7 @@ class Sensitive(Section):
     @classmethod
     def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
         if "delimiter" in given and given.get("form") != "delimited":
-            yield ("delimiter",), 'a delimiter goes with form = "delimited" only'
+            yield ("delimiter",), 'a delimiter needs form = "delimited"'
         if "delimiter" not in given and given.get("form") == "delimited":
             yield ("form",), 'form = "delimited" needs the key delimiter, such as delimiter = ";"'
 
@@ -191,7 +191,7 @@ class Protected(Section):
         if ways == ["values", "except"] and given["values"] == "all":
             ways = ["except"]
         for way in ways[1:]:
-            yield (way,), f"{ways[0]} says already what is protected; keep one of the two"
+            yield (way,), f"{ways[0]} already says what is protected; keep one of the two"
         classes = _table(given, "classes")
         if given.get("values") == [] and not classes:
             yield ("values",), "nothing is protected: name a value, or a class of values"
@@ -226,13 +226,13 @@ class Guarantee(Section):
     @classmethod
     def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
         if "threshold" in given and "l" in given:
-            yield ("l",), "threshold and l say the same thing; keep one of the two"
+            yield ("l",), "threshold and l mean the same; keep one of the two"
         if "threshold" not in given and "l" not in given:
             yield ("threshold",), 'the threshold is missing: write threshold = "1/2", or l = 2'
 
     @property
     def largest_probability(self) -> Fraction:
-        """The threshold, in whichever way it was written."""
+        """The threshold, however it was written."""
         threshold = self.threshold if self.threshold is not None else self.diversity
         if threshold is None:
             raise ValueError("a guarantee needs a threshold")
@@ -252,7 +252,7 @@ class Output(Section):
 
 
 class Suppression(Section):
-    """How far below its limit a value is brought where some of its holders are left out."""
+    """How far below its limit suppression brings a value."""
 
     clearance: Annotated[Fraction, PlainValidator(_share)] = Fraction(1, 4)
 
@@ -264,7 +264,7 @@ class Missing(Section):
 
 
 class Reading(Section):
-    """How files are read and cells understood; what is not given is detected."""
+    """How files and cells are read; what is not given is detected."""
 
     delimiter: OneCharacter | None = None
     quote: OneCharacter | None = None
@@ -283,9 +283,9 @@ class Reading(Section):
 
 
 class Publisher(Section):
-    """Who publishes, for whom, and who answers for it: told in reports and certificates.
+    """Who publishes, for whom, and who answers for it: shown in reports and certificates.
 
-    None of it is part of the promise, so that it may change from release to release.
+    Not part of the promise, so it may change from release to release.
     """
 
     name: Text | None = None

@@ -18,12 +18,12 @@ from serigraph.privacy.strategies import (
     Strategy,
 )
 
-MOST_RELEASES = 1000  # that a plan can be for: exact powers of more would take minutes
+MOST_RELEASES = 1000  # limit of a plan: exact powers beyond would take minutes
 Releases = Annotated[int, Field(gt=0, le=MOST_RELEASES)]
 
 
 def _exact(value: object) -> Fraction:
-    # A strategy proposes and does not decide, so a float is taken as the number that was written.
+    # A strategy only proposes, so a float is read as the number that was written.
     if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
         raise ValueError('a number is expected, such as 2, 1.5 or "3/2"')
     try:
@@ -86,7 +86,7 @@ class ConstantStrategy(StrategyForm):
 
 
 class GeometricStrategy(StrategyForm):
-    """Each link leaves a part of the budget: no end of the series, but ratios that grow."""
+    """Each link leaves part of the budget: an unlimited series with growing ratios."""
 
     name: Literal["geometric"]
     factor: Annotated[Fraction, PlainValidator(_factor)] = Fraction(2)
@@ -97,7 +97,7 @@ class GeometricStrategy(StrategyForm):
 
 
 class ScheduleStrategy(StrategyForm):
-    """The ratios that make groups smallest for the chances with which people come back."""
+    """The ratios that make groups smallest, given the chances that people return."""
 
     name: Literal["schedule"]
     link_chances: Annotated[
@@ -112,7 +112,10 @@ class ScheduleStrategy(StrategyForm):
         if is_learned and given.get("replan") is False:
             yield ("replan",), "learned chances change with every release; they need replan = true"
         if not is_learned and "releases" in given:
-            yield ("releases",), "as many links are planned as link_chances has entries"
+            yield (
+                ("releases",),
+                "the plan has as many links as link_chances has entries; remove releases",
+            )
 
     def strategy(self, links: Callable[[], LinkGaps] = LinkGaps) -> Strategy:
         if self.link_chances == "learned":

@@ -1,4 +1,4 @@
-"""What missing values tell, and what it costs.
+"""What missing values reveal, and what it costs.
 
 Where values are suppressed, holders are chosen at random, by counts alone. Let S of a value's
 holders be missing. Some of them have no record at all: s1 of the G people without one. The others

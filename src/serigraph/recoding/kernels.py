@@ -21,6 +21,6 @@ def extend(
     for i in range(len(group)):
         g = group[i]
         for column in range(len(codes)):
-            # Written for everybody: whose code is a new end cannot be foretold.
+            # Branch-free: always write the new end.
             low[g, column] = min(low[g, column], codes[column, i])
             high[g, column] = max(high[g, column], codes[column, i])

@@ -81,7 +81,7 @@ def text_of(column: pl.Series) -> tuple[pl.Series, list[str]]:
     nothing = pl.Series(column.name, [None] * len(column), dtype=pl.String)
     if kind.is_temporal():
         return nothing, [
-            f"column {column.name!r} holds times, which every format writes in a way of its own: "
+            f"column {column.name!r} holds times, which every format writes differently: "
             "give dates or text"
         ]
     return nothing, [
@@ -90,14 +90,14 @@ def text_of(column: pl.Series) -> tuple[pl.Series, list[str]]:
 
 
 def type_name(kind: pl.DataType) -> str:
-    """What a type is called, without the categories that it may list."""
+    """The name of a type, without its categories."""
     inner = getattr(kind, "inner", None)
     name = str(kind.base_type())
     return name if inner is None else f"{name}({type_name(inner)})"
 
 
 def is_midnight(times: pl.Series) -> pl.Series:
-    """Which points in time are the beginning of a day, by the clock of their own zone."""
+    """Which points in time are midnight in their own zone."""
     return times.dt.time() == _MIDNIGHT
 
 
@@ -176,7 +176,7 @@ def _each_text_once(read: Reader) -> Reader:
 
 
 def different(column: pl.Series) -> pl.Series:
-    """Each of the cells once, but for those that are missing."""
+    """The distinct cells, without missing ones."""
     parts = parallel_map(lambda part: column[part].unique(), slices(len(column)))
     return pl.concat(parts).unique().drop_nulls()
 
@@ -196,7 +196,7 @@ def read_text(column: pl.Series, reading: Reading) -> Read:
 
 
 def read_categories(column: pl.Series, reading: Reading) -> Read:
-    """The column as text again, with each text once: as an Enum of the texts, ascending."""
+    """The column as an Enum of its texts, ascending."""
     problems: list[str] = []
     if column.dtype != pl.String:
         column, problems = read_text(column, reading)
@@ -216,7 +216,7 @@ def read_numbers(column: pl.Series, reading: Reading) -> Read:
 
 
 def plain_integers(column: pl.Series, reading: Reading) -> pl.Series | None:
-    """The integers in a column of text, if it holds nothing but digits with or without a sign."""
+    """The integers in a column of text, if it holds only digits with or without a sign."""
     if column.dtype != pl.String or reading.null_values:
         return None
     whole = column.cast(pl.Int64, strict=False)
@@ -248,7 +248,7 @@ def _read_numbers(column: pl.Series, reading: Reading) -> Read:
         problems += _complaint(
             column,
             numbers.is_null() & text.is_not_null(),
-            "text where numbers are expected (null_values in [reading] names texts for missing)",
+            "text where numbers are expected (list texts for missing in null_values of [reading])",
         )
     numbers = numbers.fill_nan(None)
     problems += _complaint(column, numbers.is_infinite(), "infinite numbers")
@@ -285,13 +285,15 @@ def read_dates(column: pl.Series, reading: Reading) -> Read:
         readings = [parse_dates(distinct, each) for each in fitting]
         if any(not each.equals(readings[0]) for each in readings[1:]):
             problems.append(
-                f"column {column.name!r} can be read with the day or the month first: "
+                f"column {column.name!r} may have the day or the month first: "
                 "set date_format in [reading]"
             )
         chosen = fitting[0] if fitting else _best_date_format(distinct)
     dates = parse_dates(text, chosen)
     wrong = dates.is_null() & text.is_not_null()
-    return dates, problems + _complaint(column, wrong, f"text that is no date of the form {chosen}")
+    return dates, problems + _complaint(
+        column, wrong, f"text that is not a date of the form {chosen}"
+    )
 
 
 def fitting_date_formats(distinct: pl.Series) -> list[str]:
@@ -300,19 +302,19 @@ def fitting_date_formats(distinct: pl.Series) -> list[str]:
 
 
 def without_time(text: pl.Series) -> pl.Series:
-    """The texts without the time of day, where they are written as ISO 8601 has it."""
+    """The texts without the time of day, if they are ISO 8601."""
     return text.str.replace(_TIME_OF_DAY, "$1")
 
 
 def parse_dates(text: pl.Series, form: str) -> pl.Series:
-    """The texts as dates, null where a text has another form."""
+    """The texts as dates, null where the form differs."""
     dates = text.str.to_date(form, strict=False)
     is_no_year = ~dates.dt.year().is_between(_FIRST_YEAR, MAXYEAR)
     return dates.set(is_no_year.fill_null(False), None)
 
 
 def _is_beyond_calendar(column: pl.Series) -> pl.Series:
-    """Whether each date lies in a year that Python cannot write, and Polars cannot hand over."""
+    """Whether the year of each date is outside the range of Python's dates."""
     kind = column.dtype
     days = column.to_physical()
     if isinstance(kind, pl.Datetime):
@@ -323,7 +325,7 @@ def _is_beyond_calendar(column: pl.Series) -> pl.Series:
 
 
 def whole_where_possible(numbers: pl.Series) -> pl.Series:
-    """Floats as integers if all of them are whole, so that no file format makes a difference."""
+    """Floats as integers if all are whole, so that the file format makes no difference."""
     if numbers.dtype != pl.Float64:
         return numbers
     known = numbers.drop_nulls()

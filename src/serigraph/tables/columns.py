@@ -55,7 +55,7 @@ from serigraph.tables.cells import (
 
 Role = Literal["id", "categorical", "value", "numeric", "date"]
 
-# Up to these every whole number is a float of its own; beyond, two ids may have become one.
+# Up to these, every whole number is a distinct float; beyond, two ids may have become one.
 _EXACT: dict[type[pl.DataType], int] = {
     pl.Float16: 2**11,
     pl.Float32: 2**24,
@@ -89,10 +89,10 @@ def _read_ids(column: pl.Series, reading: Reading) -> Read:
 
 
 def unsafe_ids(name: str) -> str:
-    """What is wrong with a column of ids of which one is unsafe."""
+    """The problem with a column of ids that contains an unsafe one."""
     return (
-        f"column {name!r} holds numbers with decimals, or too large to be exact, where ids are "
-        "expected: give the ids as integers or text"
+        f"column {name!r} holds numbers with decimals or too large to be exact, where ids are "
+        "expected: store the ids as integers or text"
     )
 
 
@@ -137,7 +137,7 @@ def coded(
         if not _write_places(column, known, codes):
             raise ImpossibleState(f"the taxonomy of {column.name!r} lacks a value of the column")
     elif column.dtype == pl.String:
-        # Where texts repeat, the first ones are mostly all that there are.
+        # If texts repeat, the first rows usually have them all.
         known = different(column.head(TOGETHER)).sort()
         if not _write_places(column, known, codes):
             known = different(column).sort()

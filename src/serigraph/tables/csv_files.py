@@ -32,7 +32,7 @@ _SAMPLE = 1 << 16  # letters; the standard library reads no cells that are longe
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What a reader of the file has to know."""
+    """What a reader needs to know about the file."""
 
     delimiter: str
     quote: str
@@ -163,16 +163,16 @@ def _without_swallowed_rows(table: pl.DataFrame, dialect: Dialect, where: str) -
         is_wrong |= (behind_first_line.str.count_matches(row) > 1).fill_null(False)
     if is_wrong.any():
         raise TableError(
-            "a cell holds whole rows of the table: a quote is not closed",
+            "a cell contains whole rows of the table: a quote is not closed",
             where=f"{where}, {rows_where(is_wrong)}",
             remedy="close the quote, or set quote in the section [reading] of the policy; if the "
-            "cell is right, leave out its line ends",
+            "cell is right, remove its line breaks",
         )
     return table
 
 
 def _read_plain(source: Path | bytes, dialect: Dialect) -> pl.DataFrame | None:
-    """The table in half of the memory, or None where the other reader has to look at the file.
+    """The table in half of the memory, or None if the other reader must handle the file.
 
     Polars refuses lines with too many cells, and fills up those with too few. Where no cell is
     quoted, no line has too few if there are as many delimiters as all lines need together.
@@ -200,22 +200,22 @@ def _dialect(beginning: bytes, reading: Reading, where: str) -> Dialect:
         raise TableError(
             f"the first line is longer than {_BEGINNING:,} bytes",
             where=where,
-            remedy="give each row a line of its own, and keep the columns that the policy names",
+            remedy="put each row on its own line, and keep only the columns that the policy names",
         )
     try:
         return detect_dialect(beginning, reading)
     except (UnicodeError, LookupError):
         raise TableError(
-            f"the file is not written in the encoding {reading.encoding!r}",
+            f"the file is not in the encoding {reading.encoding!r}",
             where=where,
-            remedy="correct encoding in the section [reading] of the policy, or leave it out",
+            remedy="correct encoding in the section [reading] of the policy, or remove it",
         ) from None
     except csv.Error:  # a name of more letters than the standard library reads
         raise unreadable(where) from None
 
 
 def check_header(dialect: Dialect, where: str) -> None:
-    """Refuse too many columns, and columns without a name of their own."""
+    """Refuse too many columns, and columns without a unique name."""
     check_number(len(dialect.header))
     problems = []
     unnamed = [number for number, name in enumerate(dialect.header, 1) if not name.strip()]
@@ -226,7 +226,7 @@ def check_header(dialect: Dialect, where: str) -> None:
         raise TableError(
             "the first line does not name the columns",
             where=where,
-            remedy="give every column a name of its own in the first line",
+            remedy="give every column a unique name in the first line",
             problems=problems,
         )
 
@@ -258,7 +258,7 @@ def _parse(source: Path | bytes, dialect: Dialect, where: str) -> pa.Table:
             ),
         )
 
-    # Where a ragged line is no UTF-8, Arrow can tell Python of it only by a hook that prints.
+    # If a ragged line is not UTF-8, Arrow reports it only through a hook that prints.
     before, sys.unraisablehook = sys.unraisablehook, lambda _: None
     try:
         table = parse(use_threads=True)
@@ -296,7 +296,7 @@ def _beginning(path: Path) -> bytes:
 
 
 def unreadable(where: str) -> TableError:
-    """That a file is no CSV as it is read."""
+    """The error for a file that cannot be read as CSV."""
     return TableError(
         "the file cannot be read as CSV",
         where=where,

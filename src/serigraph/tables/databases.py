@@ -21,7 +21,7 @@ _ONLY_ABOUT_THE_QUERY = ("ParserException", "BinderException", "CatalogException
 
 
 def read_database(path: Path, reading: Reading) -> pl.DataFrame:
-    """What the query of ``reading`` gives, or the database's only table."""
+    """The result of the query of ``reading``, or the database's only table."""
     duckdb = optional_package("duckdb", extra="duckdb", purpose="reading a DuckDB database")
     try:
         connection = duckdb.connect(str(path), read_only=True, config=_CLOSED)
@@ -43,9 +43,9 @@ def read_database(path: Path, reading: Reading) -> pl.DataFrame:
         return pl.DataFrame(result.to_arrow_table())
     except duckdb.PermissionException:
         raise TableError(
-            "the query, or a view that it reads, asks for something outside of the database",
+            "the query, or a view that it reads, uses something outside the database",
             where=str(path),
-            remedy="copy what it needs into a table of the database",
+            remedy="copy the data into a table of the database",
         ) from None
     except duckdb.Error as error:
         # Other messages of DuckDB may hold values of the data.
@@ -68,7 +68,7 @@ def _only_table(connection: Any, path: Path) -> str:
     ).fetchall()
     if len(tables) != 1:
         raise TableError(
-            f"the database holds {len(tables)} tables, and no query says which one is meant",
+            f"the database has {len(tables)} tables, and no query chooses one",
             where=str(path),
             remedy="set query in the section [reading] of the policy",
         )

@@ -31,8 +31,8 @@ _NOTHING, _TEXT, _DATE, _INTEGER, _NUMBER = (
 def digest_of(names: Iterable[str], people: int, total: int) -> str:
     """The digest of a table with these quasi-identifiers, so many people, and the sum of their
     records."""
-    told = [_FORM, *(f"{len(name)} {name}" for name in sorted(names)), str(people), str(total)]
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()
+    lines = [_FORM, *(f"{len(name)} {name}" for name in sorted(names)), str(people), str(total)]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def sum_of(records: NDArray[np.uint64]) -> int:

@@ -1,4 +1,4 @@
-"""Optional packages: imported at use, and named with their extra where they are absent."""
+"""Optional packages: imported at use; if missing, the error names the extra to install."""
 
 from __future__ import annotations
 

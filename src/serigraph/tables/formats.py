@@ -70,7 +70,7 @@ def _read_statistics(path: Path, reading: Reading, *, name: str, reader: str) ->
 
 
 def _labelled(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
-    """The label of each code; a code without one stays as it is, as text."""
+    """The label of each code; a code without one stays, as text."""
     return column.replace_strict(
         list(labels), list(labels.values()), default=text_of(column)[0], return_dtype=pl.String
     )
@@ -81,7 +81,7 @@ def _whole(read: Callable[[], pl.DataFrame], path: Path) -> pl.DataFrame:
 
 
 def guarded(read: Callable[[], pl.DataFrame], what: str, where: str) -> pl.DataFrame:
-    """Read, and let no message of a library through: it may hold a cell."""
+    """Read, and hide the messages of libraries: they may quote a cell."""
     try:
         return read()
     except MemoryError:
@@ -149,8 +149,8 @@ def format_of(path: Path, encoding: str | None = None) -> FileFormat:
     if found != (named.name if named.signatures else ""):
         shown = "gzip" if found == _COMPRESSED.name else found
         raise TableError(
-            f"the file is not what its name says: {named.name} was expected, "
-            f"and it looks like {shown or 'text or something else'}",
+            f"the file does not match its name: expected {named.name}, but it looks like "
+            f"{shown or 'text or something else'}",
             where=str(path),
             remedy="rename it, or export the table again",
         )
@@ -158,19 +158,19 @@ def format_of(path: Path, encoding: str | None = None) -> FileFormat:
 
 
 def _refuse_unread(path: Path, found: str) -> None:
-    """Raise ``TableError`` for a known kind of file that is not read, with how to export it."""
+    """Raise ``TableError`` for a known format that cannot be read, with how to export it."""
     ending = path.suffix.lower()
     if ending in _SPREADSHEETS:
         raise TableError(
-            "a spreadsheet is not read",
+            "spreadsheets cannot be read",
             where=str(path),
-            remedy="save the sheet as CSV (UTF-8), and give that file",
+            remedy="save the sheet as CSV (UTF-8) and use that file",
         )
     if found == "SQLite" or ending in _SQLITE:
         raise TableError(
-            "a SQLite database is not read",
+            "SQLite databases cannot be read",
             where=str(path),
-            remedy="export the table, and give that file: "
+            remedy="export the table and use that file: "
             f"sqlite3 -header -csv {quote(str(path))} 'select * from ...' > table.csv",
         )
 
@@ -182,9 +182,9 @@ def _named(path: Path) -> FileFormat:
     named = BY_ENDING.get(suffixes[-1]) if suffixes else None
     if named is None:
         raise TableError(
-            "the name of the file does not say what it is",
+            "the file name does not show its format",
             where=str(path),
-            remedy="give it one of these endings: .csv.gz " + " ".join(BY_ENDING),
+            remedy="use one of these endings: .csv.gz " + " ".join(BY_ENDING),
         )
     return named
 
@@ -195,13 +195,13 @@ def _head(path: Path) -> bytes:
             head = file.read(4096)
     except FileNotFoundError:
         raise TableError(
-            "there is no such file", where=str(path), remedy="check the path"
+            "the file does not exist", where=str(path), remedy="check the path"
         ) from None
     except OSError as error:
         raise TableError(
             f"the file cannot be read ({error.strerror})",
             where=str(path),
-            remedy="give the path of a file that you may read",
+            remedy="give a readable file",
         ) from None
     if not head:
         raise TableError("the file is empty", where=str(path), remedy="export the table again")

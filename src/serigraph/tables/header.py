@@ -43,17 +43,17 @@ def repeated(names: Sequence[str]) -> list[str]:
 
 
 def check_number(columns: int, most: int = MOST_COLUMNS) -> None:
-    """Refuse a table of more columns than anybody can wait for."""
+    """Refuse a table with too many columns to process in reasonable time."""
     if columns > most:
         raise TableError(
-            f"the table has {columns:,} columns, and at most {most:,} are read",
-            remedy="keep the columns that outsiders may know, the id and the sensitive one",
+            f"the table has {columns:,} columns; at most {most:,} can be read",
+            remedy="keep the id, the sensitive column, and the columns that outsiders may know",
         )
 
 
 def check_names(table: pl.DataFrame, named: Sequence[str]) -> None:
     """Refuse a table whose columns seem to be called by cells: of a file without a header, the
-    first line. Whoever has ``named`` one of its columns knows their names."""
+    first line. Not checked if a column was ``named``: then the names are known."""
     if any(name in table.columns for name in named):
         return
     wrong = [
@@ -62,13 +62,13 @@ def check_names(table: pl.DataFrame, named: Sequence[str]) -> None:
         if (why := _why_no_name(column))
     ]
     if not wrong and not any(map(is_known_word, table.columns)):
-        wrong = ["no column has a name that is known, such as id, age or diagnosis"]
+        wrong = ["no column has a familiar name, such as id, age or diagnosis"]
     if wrong:
         more = [f"and {len(wrong) - _NAMED:,} more"] if len(wrong) > _NAMED else []
         raise TableError(
             "the first line does not seem to name the columns",
-            remedy="put a line with their names before the first person; if it does name them, "
-            "name the id with --person COLUMN",
+            remedy="add a first line with the column names; if it does name them, give the id "
+            "column with --person COLUMN",
             problems=[*wrong[:_NAMED], *more],
         )
 

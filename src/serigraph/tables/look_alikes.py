@@ -1,9 +1,9 @@
-"""What a table may hold by mistake: one thing written in two ways, and columns that name people.
+"""Likely mistakes in a table: one thing written in two ways, and columns that identify people.
 
-"7" and "007", or "5" and "5.00", may be two codes, or one number in two formats. Text cannot say
-which, so that nothing is changed here: a release is refused where it would matter, until the policy
-says that such texts are distinct. A quasi-identifier that is unique for most people would name them
-if it were published as it is.
+"7" and "007", or "5" and "5.00", may be two codes, or one number in two formats. The text does not
+show which, so nothing is changed here: where it matters, the release is refused until the policy
+says that such texts are distinct. A quasi-identifier that is unique for most people would identify
+them if published exactly.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from serigraph.tables.value_list import ValueList
 
 
-# A whole number, of which the groups are what it comes to: the sign and the digits.
+# A whole number; the groups are its sign and significant digits.
 WHOLE_NUMBER = r"^\+?(-?)0*([0-9]+?)(?:\.0+)?$"
 _NUMBER = r"^[+-]?[0-9]+(?:[.,][0-9]+)?$"
-_LITTLE = "zeros, capitals, blanks, dashes or forms of letters only"
-_SELECTORS = re.compile("[\ufe00-\ufe0f]")  # which choose among shapes of a letter
+_LITTLE = "zeros, capitals, blanks, dashes or forms of letters"
+_SELECTORS = re.compile("[\ufe00-\ufe0f]")  # they select the shape of a letter
 _TRUTH = {"true": "1", "false": "0"}
 REMEDY = (
-    "write them in one way, or set look_alikes = "
-    '"distinct" in the section [reading] of the policy if they are different'
+    "write them the same way, or, if they are different, set look_alikes = "
+    '"distinct" in the section [reading] of the policy'
 )
 
 
 def whole_numbers(ids: pl.Series) -> pl.Series:
-    """Ids as they would be without zeros that do not count; others as they are.
+    """Ids without insignificant zeros; others unchanged.
 
     >>> whole_numbers(pl.Series(["007", "7.0", "+70", "000", "A01", "1.10"])).to_list()
     ['7', '7', '70', '0', 'A01', '1.10']
@@ -51,7 +51,7 @@ def whole_numbers(ids: pl.Series) -> pl.Series:
 
 
 def numbers(texts: pl.Series) -> pl.Series:
-    """The number that each text writes, in one way; null where it writes none.
+    """The number in each text, in one notation; null if it is not a number.
 
     >>> numbers(pl.Series(["5", "5.00", "05", "5,0", "-0.50", "True", "5 mg"])).to_list()
     ['5', '5', '5', '5', '-0.5', '1', None]
@@ -70,14 +70,14 @@ def numbers(texts: pl.Series) -> pl.Series:
 def written_otherwise(
     here: pl.Series, there: pl.Series, key: Callable[[pl.Series], pl.Series]
 ) -> int:
-    """How many texts are only here though another text, which is only there, has the same key."""
+    """How many texts that are only here have the key of a text that is only there."""
     only_here = different(here.filter(~here.is_in(there.implode())))
     only_there = different(there.filter(~there.is_in(here.implode())))
     return int(key(only_here).is_in(key(only_there).drop_nulls().implode()).sum())
 
 
 def id_problems(ids: dict[str, pl.Series], policy: Policy) -> list[str]:
-    """That the table and the registry (the sources by name) write ids in two ways."""
+    """Problems with ids that table and registry (the sources, by name) write differently."""
     if policy.reading.look_alikes == "distinct" or len(ids) < 2:
         return []
     (first, here), (second, there) = ids.items()
@@ -87,24 +87,24 @@ def id_problems(ids: dict[str, pl.Series], policy: Policy) -> list[str]:
 
 
 def described_ids(alike: int, here: str, there: str) -> list[str]:
-    """The problem that so many ids are written in two ways, if there are any."""
+    """The problem of this many ids written in two ways, if there are any."""
     if not alike:
         return []
     are = "is a number" if alike == 1 else "are numbers"
     return [
-        f"{counted(alike, 'id')} of {here} {are} that {there} writes with other zeros: " + REMEDY
+        f"{counted(alike, 'id')} of {here} {are} that {there} writes with other zeros: {REMEDY}"
     ]
 
 
 def check_ids(ids: pl.Series, known: Callable[[], pl.Series], policy: Policy) -> None:
-    """Refuse ids that the ledger writes in another way; ``ids`` are those that it does not know."""
+    """Refuse ids that the ledger writes differently; ``ids`` are those that it does not know."""
     if policy.reading.look_alikes == "distinct" or ids.dtype != pl.String or ids.is_empty():
         return
     refuse_ids(known_otherwise(ids, known()))
 
 
 def known_otherwise(unknown: pl.Series, known: pl.Series) -> int:
-    """How many ids differ from one that is known in zeros or capitals only."""
+    """How many ids differ from a known one only in zeros or capitals."""
 
     def key(ids: pl.Series) -> pl.Series:
         return whole_numbers(ids).str.to_lowercase()
@@ -113,7 +113,7 @@ def known_otherwise(unknown: pl.Series, known: pl.Series) -> int:
 
 
 def refuse_ids(alike: int) -> None:
-    """Refuse so many ids that the ledger writes in another way, if there are any."""
+    """Refuse this many ids that the ledger writes differently, if there are any."""
     if alike:
         raise TableError(
             "people of earlier releases would become new people",
@@ -121,14 +121,14 @@ def refuse_ids(alike: int) -> None:
             remedy="write the ids as in earlier releases",
             problems=[
                 f"{counted(alike, 'id')} of the table or registry "
-                f"{'differs' if alike == 1 else 'differ'} from the ledger's in zeros or capitals "
-                f"only: {REMEDY}"
+                f"{'differs' if alike == 1 else 'differ'} from the ledger's only in zeros or "
+                f"capitals: {REMEDY}"
             ],
         )
 
 
 def ids_written_otherwise(here: pl.Series, there: pl.Series) -> int:
-    """How many ids are numbers that are only here, and only there written with other zeros."""
+    """How many numeric ids that are only here are written with other zeros there."""
 
     def is_number(ids: pl.Series) -> pl.Series:
         return ids.filter(ids.str.contains(WHOLE_NUMBER).fill_null(False))
@@ -139,7 +139,7 @@ def ids_written_otherwise(here: pl.Series, there: pl.Series) -> int:
 def category_problems(
     quasi_identifiers: dict[str, dict[str, pl.Series]], policy: Policy
 ) -> list[str]:
-    """That the table and the registry write the categories of a column in two ways."""
+    """Problems with categories that table and registry write differently."""
     if policy.reading.look_alikes == "distinct" or len(quasi_identifiers) < 2:
         return []
     problems = []
@@ -152,7 +152,7 @@ def category_problems(
             are = "is a number" if alike == 1 else "are numbers"
             problems.append(
                 f"{first}: {counted(alike, 'value')} of column {name!r} {are} that {second} "
-                f"writes otherwise: {REMEDY}"
+                f"writes differently: {REMEDY}"
             )
     return sorted(problems)
 
@@ -188,8 +188,8 @@ def check_values(
 
 
 def _unprotected(values: ValueList, named: Set[str]) -> list[str]:
-    """Unprotected values of the table that look like protected ones, but for those that are named
-    as unprotected."""
+    """Problems with unprotected values that look like protected ones, except those that the policy
+    names as unprotected."""
     members = {each.name for listed in values.classes.values() for each in listed}
     protected = sorted(members.union(each.name for each in values.protected))
     by_look = dict(zip(looks(protected), protected, strict=True))
@@ -198,15 +198,15 @@ def _unprotected(values: ValueList, named: Set[str]) -> list[str]:
     found = Counter(repr(like) if like in named or like in members else "a value" for like in alike)
     return [
         f"{like} is protected, and {counted(number, 'value')} that "
-        f"{'differs' if number == 1 else 'differ'} from it in {_LITTLE} "
+        f"{'differs' if number == 1 else 'differ'} from it only in {_LITTLE} "
         f"{'is' if number == 1 else 'are'} not"
         for like, number in sorted(found.items())
     ]
 
 
 def _twice_in_the_table(held: list[str], named: Set[str]) -> list[str]:
-    """Protected values that look like each other. Codes with other zeros may stand side by side, as
-    in ICD-9."""
+    """Problems with protected values that look like each other. Codes that differ in zeros may be
+    distinct, as in ICD-9."""
     is_number = numbers(pl.Series(held, dtype=pl.String)).is_not_null()
     of_look: dict[str, list[str]] = defaultdict(list)
     for name, look, number in zip(held, looks(held), is_number, strict=True):
@@ -217,21 +217,21 @@ def _twice_in_the_table(held: list[str], named: Set[str]) -> list[str]:
     if not alike:
         return []
     return [
-        f"{alike:,} values differ from each other in capitals, blanks, dashes or forms of "
-        "letters only, and each would be protected as a value of its own"
+        f"{alike:,} values differ from each other only in capitals, blanks, dashes or forms of "
+        "letters, and would be protected as different values"
     ]
 
 
 def _written_otherwise_before(held: list[str], named: Set[str], before: Set[str]) -> list[str]:
-    """Protected values that are new, and look like one that earlier releases had."""
+    """Problems with new protected values that look like one of earlier releases."""
     known = set(looks(sorted(before)))
     new = [name for name in held if name not in before and name not in named]
     alike = sum(look in known for look in looks(new))
     if not alike:
         return []
     return [
-        f"{counted(alike, 'value')} {'differs' if alike == 1 else 'differ'} from what earlier "
-        f"releases wrote in {_LITTLE}, and would be protected as new"
+        f"{counted(alike, 'value')} {'differs' if alike == 1 else 'differ'} from values of "
+        f"earlier releases only in {_LITTLE}, and would be protected as new"
     ]
 
 
@@ -273,10 +273,10 @@ def is_mostly_unique(unique: int, people: int) -> bool:
 
 
 def columns_in_question(policy: Policy, distinct: Mapping[str, int], people: int) -> list[str]:
-    """The columns whose exact values the release may show though the policy does not say so, and
-    that have enough ``distinct`` values to be mostly unique.
+    """The columns whose exact values the release may show without the policy's consent, and that
+    have enough ``distinct`` values to be mostly unique.
 
-    A generalised group of two people or more never shows a value that only one of them has.
+    A generalised group of two or more people never shows a value that only one of them has.
     """
     if policy.output.form == "generalised" and policy.guarantee.minimum_group_size > 1:
         return []
@@ -288,8 +288,8 @@ def columns_in_question(policy: Policy, distinct: Mapping[str, int], people: int
 
 
 def check_unique_columns(population: Population, policy: Policy, where: str) -> None:
-    """Refuse exact output of columns whose values are mostly unique among the people of the table,
-    whatever a registry adds."""
+    """Refuse to publish columns exactly if their values are mostly unique among the people of the
+    table; a registry makes no difference."""
     people = int(np.count_nonzero(population.present))
     numbers = {domain.name: number for number, domain in enumerate(population.domains)}
     distinct = {domain.name: domain.size for domain in population.domains}
@@ -310,8 +310,8 @@ def _own_values(codes: NDArray[np.int32]) -> int:
 
 
 def refuse_unique(unique: Mapping[str, int], people: int, policy: Policy, where: str) -> None:
-    """Refuse the columns that are mostly unique, of which so many people have a value of their
-    own."""
+    """Refuse the columns that are mostly unique; ``unique`` counts the people with a value that
+    nobody else has."""
     refused = {name: own for name, own in unique.items() if is_mostly_unique(own, people)}
     if not refused:
         return
@@ -319,11 +319,11 @@ def refuse_unique(unique: Mapping[str, int], people: int, policy: Policy, where:
     if policy.output.form == "bucketised":
         groups = f'form = "generalised" in [output] with {groups}'
     raise PolicyError(
-        f"{counted(len(refused), 'quasi-identifier')} would be published exactly, though most "
-        "values belong to one person only",
+        f"{counted(len(refused), 'quasi-identifier')} would be published exactly, although most "
+        "people have a unique value",
         where=where,
-        remedy=f"set {groups}; leave the column out or make it coarser, a year for a date; or "
-        'write unique_values = "publish" in its section to publish it all the same',
+        remedy=f"set {groups}; drop the column or make it coarser, such as the year of a date; or "
+        'set unique_values = "publish" in its section to publish it anyway',
         problems=[
             f"column {name!r}: {own:,} of {people:,} people have a value that nobody else has"
             for name, own in refused.items()

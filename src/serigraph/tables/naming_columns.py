@@ -1,4 +1,4 @@
-"""Columns that name people: by what they are called, and by what their cells look like."""
+"""Columns that identify people, by their names and by what their cells look like."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from serigraph.tables.vocabulary import (
     says,
 )
 
-FEW = 20  # up to so many people, cells that all differ say nothing
+FEW = 20  # with this many people or fewer, distinct cells mean nothing
 NEARLY_ALL = 0.8  # of what has an order, and is published in ranges
 _ANSWERS = 3  # values of a column that asks whether somebody has an e-mail address
 _REPEATED = 5  # times on average, a description is one of a list
@@ -36,9 +36,9 @@ def why_it_names_people(name: str, cells: pl.Series, guess: ColumnGuess) -> str:
     distinct = known.n_unique()
     if distinct > _ANSWERS or len(known) <= FEW:
         if says(name, NUMBER_OF_PERSON):
-            return "it seems to hold numbers that belong to one person each"
+            return "it seems to hold personal numbers"
         if says(name, CONTACT) or is_called_by_name(name):
-            return "it seems to name or locate a person directly"
+            return "it seems to identify or locate a person directly"
     if _mostly(known, _EMAIL):
         return "it holds e-mail addresses"
     is_text = guess.kind == "categorical" and not guess.is_digit_code
@@ -49,7 +49,7 @@ def why_it_names_people(name: str, cells: pl.Series, guess: ColumnGuess) -> str:
         return "it is free text"
     if _is_nearly_unique(name, known, guess):
         everybody = "everybody" if distinct == len(cells) else "most people"
-        coarser = "; a coarser one, such as the year, may serve" * (guess.kind == "date")
+        coarser = "; a coarser column, such as the year, may do" * (guess.kind == "date")
         return f"it is different for {everybody}{coarser}"
     return ""
 

@@ -1,4 +1,4 @@
-"""One record a person: ids, quasi-identifiers and values of a table or of a registry, merged."""
+"""One record per person: ids, quasi-identifiers and values of a table or a registry, merged."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def read_ids(
         return whole, problems
     if policy.person.type == "integer":
         problems += [
-            f"{source}: ids are integers by the policy, and "
+            f"{source}: the policy says that ids are integers, but "
             + rows_where(whole[source].is_null() & texts[source].is_not_null())
             + " hold something else"
             for source, fits in lossless.items()
@@ -70,7 +70,7 @@ def read_ids(
 
 
 def _plain_ids(column: pl.Series, policy: Policy) -> pl.Series | None:
-    """The ids, if all of them are integers and written as integers are, without a look at each."""
+    """The ids, if all are plainly integers; a fast path."""
     if column.null_count() or policy.reading.null_values:
         return None
     if column.dtype.is_integer() and column.dtype != pl.UInt64:
@@ -84,7 +84,7 @@ def _plain_ids(column: pl.Series, policy: Policy) -> pl.Series | None:
 
 
 def whole_ids(text: pl.Series) -> pl.Series:
-    """The ids as integers, null where one is not written as an integer is."""
+    """The ids as integers, null where one is not written as an integer."""
     written_so = text.str.contains(_WHOLE_NUMBER)
     return text.set(~written_so.fill_null(True), None).cast(pl.Int64, strict=False)
 
@@ -127,7 +127,7 @@ def read_values(column: pl.Series, policy: Policy) -> tuple[pl.DataFrame, list[s
 
 
 def value_sets(people: int, person_of_value: pl.Series, values: pl.Series) -> pl.Series:
-    """For each of so many people its values, ascending and without repetition, as a list."""
+    """The values of each person as a list, ascending and without repetition."""
     everybody = pl.int_range(people, dtype=pl.UInt32, eager=True)
     if len(values) == people and not person_of_value.equals(everybody):
         place = np.full(people, people, dtype=np.uint32)
@@ -151,12 +151,12 @@ _ALIKE = 0.7  # of the letters: names that may be one, misspelt
 
 
 def column_name(number: int) -> str:
-    """The internal name of a quasi-identifier, which no name of the user's can collide with."""
+    """The internal name of a quasi-identifier, which cannot collide with a user's name."""
     return f"q{number}"
 
 
 def missing_columns(frame: pl.DataFrame, needed: list[str], source: str) -> list[str]:
-    """Which of the columns that the policy names are not there, each with the nearest that is.
+    """The columns of the policy that are missing, each with the most similar name.
 
     Other columns are not listed: where a file has no header, its "columns" are a person's cells.
     """
@@ -208,7 +208,7 @@ def has_repeats(ids: pl.Series) -> bool:
 
 
 def repeated_people(ids: pl.Series, source: str, policy: Policy) -> list[str]:
-    """That people have several rows, where the policy allows only one."""
+    """The problem that people have several rows, if the policy allows only one."""
     form = policy.sensitive.form
     if form == "rows" or not has_repeats(ids):
         return []
@@ -218,13 +218,13 @@ def repeated_people(ids: pl.Series, source: str, policy: Policy) -> list[str]:
     people = ids.filter(repeated).n_unique()
     return [
         f"{source}: {counted(people, 'person has', 'people have')} several rows, where form = "
-        f'"{form}" allows one row a person, {rows_where(repeated)}: merge them, or set '
+        f'"{form}" allows one row per person, {rows_where(repeated)}: merge them, or set '
         'form = "rows" in [sensitive]'
     ]
 
 
 def contradicting_rows(ids: pl.Series, columns: dict[str, pl.Series], source: str) -> list[str]:
-    """That the rows of one person disagree about a quasi-identifier."""
+    """The problem that the rows of a person disagree on a quasi-identifier."""
     if not has_repeats(ids):
         return []
     problems = []

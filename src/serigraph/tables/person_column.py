@@ -1,4 +1,4 @@
-"""Which column holds the id of a person; where that is not clear, a question for the publisher."""
+"""Finds the column with a person's id; if that is not clear, asks the publisher."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Called = Literal["person", "number", "id", "record", "row", "group", "anything"]
 _NAMED = 12
 _COMPOUND = "*nr *nummer *number"
 _MOST_ROWS = 20  # per person, on average
-_ENOUGH = 10  # repeated ids: by chance the rows of so many do not all agree
+_ENOUGH = 10  # repeated ids: by chance, the rows of this many would not all agree
 _SLIPS = 0.05  # of the people may have rows that contradict each other by mistake
 
 
@@ -62,7 +62,7 @@ class IdCandidate:
         rows = {
             True: "rows with the same one agree on sex and birth",
             False: "rows with the same one differ in sex or birth",
-            None: "nothing says whether rows with the same one are one person's",
+            None: "it is not known whether rows with the same one belong to one person",
         }[self.is_one_person]
         return f"repeated; {said}; {rows}"
 
@@ -184,8 +184,8 @@ def _check(candidate: IdCandidate) -> str:
     if candidate.called in ("person", "number", "id"):
         return ""
     return (
-        f"column {candidate.name!r} is taken for the person's id ({candidate.reason()}); an id has "
-        "to be the same for a person in every release: name another column with --person if not"
+        f"column {candidate.name!r} is taken as the person's id ({candidate.reason()}); an id must "
+        "be the same for a person in every release: if it is not, choose another with --person"
     )
 
 
@@ -193,13 +193,13 @@ def _question(candidates: list[IdCandidate]) -> TableError:
     listed = [f"column {each.name!r}: {each.reason()}" for each in candidates]
     if not listed:
         return TableError(
-            "no column looks like the id of a person",
-            remedy="add a column that is the same for a person in every release, without gaps, "
+            "no column looks like a person's id",
+            remedy="add an id column, the same for a person in every release and without gaps, "
             "and name it with --person COLUMN",
         )
     more = [f"and {len(listed) - _NAMED} more"] if len(listed) > _NAMED else []
     return TableError(
-        "which column is the id of a person is not clear",
-        remedy="name the one that is the same for a person in every release: --person COLUMN",
+        "it is not clear which column is the person's id",
+        remedy="name the column that is the same for a person in every release: --person COLUMN",
         problems=[*listed[:_NAMED], *more],
     )

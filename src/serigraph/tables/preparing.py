@@ -41,7 +41,7 @@ _TABLE, _REGISTRY = "the table", "the registry"
 
 @dataclass(frozen=True)
 class Prepared:
-    """The people of a release, and what the publisher should know or keep of their making."""
+    """The people of a release, and what the publisher should know about them."""
 
     population: Population
     protected_choice: ProtectedChoice  # for the ledger: later releases are prepared with it
@@ -52,7 +52,7 @@ class Prepared:
 
 @dataclass(frozen=True, repr=False)
 class _Read(Undisclosed):
-    """The columns of the table and of the registry, each understood by itself."""
+    """The columns of the table and of the registry, each read separately."""
 
     ids: dict[str, pl.Series]
     quasi_identifiers: dict[str, dict[str, pl.Series]]
@@ -145,7 +145,7 @@ def _holding(
     policy: Policy,
     known_protected: ProtectedChoice | None,
 ) -> tuple[ProtectedChoice, Holdings, ValueList]:
-    """What is protected, who of everybody holds it, and how many hold each value."""
+    """What is protected, who holds it, and how many hold each value."""
     _, values = valued.result()
     size, place = len(everybody.ids), everybody.place
     holders = holders_of(values)
@@ -255,7 +255,7 @@ def taxonomies_of(
 
 
 def classes_named_as_values(policy: Policy, values: pl.Series) -> list[str]:
-    """That a class has the name of a value, so that nobody could tell them apart."""
+    """The problem that a class has the name of a value."""
     classes = list(policy.protected.classes)
     clashing = sorted(set(values.filter(values.is_in(classes)).to_list()))
     return [
@@ -277,7 +277,7 @@ class _Everybody(Undisclosed):
 
 
 def _everybody(people: pl.DataFrame, listed: pl.DataFrame | None) -> _Everybody:
-    """Put the people of the table into the registry, at the places that their ids have there."""
+    """Merge the people of the table into the registry, in order of id."""
     ids, *columns = people.get_columns()
     if listed is None:
         return _Everybody(ids, columns, np.arange(len(ids)), 0, 0)
@@ -286,7 +286,7 @@ def _everybody(people: pl.DataFrame, listed: pl.DataFrame | None) -> _Everybody:
     nearest = listed_ids.gather(np.minimum(found, len(listed_ids) - 1))
     is_new = (nearest != ids).to_numpy()
     new, known = np.flatnonzero(is_new), np.flatnonzero(~is_new)
-    # Whoever the registry lacks comes before the first larger id, behind others that do so.
+    # People outside the registry go before the first larger id, after others who do.
     place = found + np.cumsum(is_new) - is_new
     source = np.arange(len(listed_ids) if len(new) else 0)
     source = np.insert(source, found[new], len(listed_ids) + np.arange(len(new)))
@@ -347,14 +347,14 @@ def _order(ids: pl.Series) -> pl.Series:
 
 
 def notes_on(values: ValueList) -> tuple[str, ...]:
-    """What the publisher should know of the protected values."""
+    """Notes on the protected values for the publisher."""
     notes = []
     if values.unheld:
         number = len(values.unheld)
         notes.append(
             f"{counted(number, 'protected value')} {'is' if number == 1 else 'are'} held by nobody "
-            "in this table; a misspelt value is not protected"
+            "in this table; check the spelling: a misspelt value is not protected"
         )
     if not values.is_any_protected_held:
-        notes.append("no protected value is held by anybody in this table")
+        notes.append("nobody in this table holds a protected value")
     return tuple(notes)

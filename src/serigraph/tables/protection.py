@@ -34,7 +34,7 @@ class ProtectedChoice:
     >>> choice.to_json()
     '{"rule": "all but", "values": ["flu"]}'
 
-    Gaps are what suppression has told so far: for each value concerned, the survival that they
+    Gaps are what suppression has revealed so far: for each value concerned, the survival that they
     leave to everybody. They lower the threshold that is left for groups.
 
     >>> choice.with_gaps({"gout": Fraction(1, 4)}).threshold_left("gout", Fraction(1, 2))
@@ -56,7 +56,7 @@ class ProtectedChoice:
         return is_listed == (self.rule == "only")
 
     def threshold_left(self, value: str, threshold: Fraction) -> Fraction:
-        """What groups may spend of the threshold of a value or class."""
+        """The part of a value's or class's threshold that groups may spend."""
         return threshold_left(threshold, dict(self.gap_survival).get(value, Fraction(1)))
 
     def with_gaps(self, risks: Mapping[str, Fraction]) -> ProtectedChoice:
@@ -150,12 +150,12 @@ def protection_of(policy: Policy, choice: ProtectedChoice, held: pl.Series) -> P
 
 
 def holdings(policy: Policy, choice: ProtectedChoice, values: CodedValues, people: int) -> Holdings:
-    """Who of so many people holds which protected value or class; each of the names is held."""
+    """Who holds which protected value or class, for names that somebody holds."""
     return holdings_under(protection_of(policy, choice, values.names), values, people)
 
 
 def holdings_under(protection: Protection, values: CodedValues, people: int) -> Holdings:
-    """Who of so many people holds which of given protected values and classes."""
+    """Who holds which of the given protected values and classes."""
     distinct = values.names
     counted_as = protection.counted_as.filter(pl.col("value").is_in(distinct.implode()))
     names = pl.Series([value.name for value in protection.protected], dtype=pl.String)

@@ -1,4 +1,4 @@
-"""One way in for every kind of table: files, data frames, Arrow tables, DuckDB relations."""
+"""One entry point for every kind of table: files, data frames, Arrow tables, DuckDB relations."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _from_pandas(frame: Any, _options: Reading) -> pl.DataFrame:
     names = [str(name) for name in frame.columns]
     if same := repeated(names):
         raise TableError(
-            "the data frame has columns of one name", remedy="rename them", problems=same
+            "columns of the data frame have the same name", remedy="rename them", problems=same
         )
     columns, mixed = [], []
     for number, name in enumerate(names):
@@ -73,7 +73,7 @@ def _from_pandas(frame: Any, _options: Reading) -> pl.DataFrame:
     if mixed:
         raise TableError(
             "the data frame has columns of mixed types",
-            remedy="give each of these columns one type, with astype for example",
+            remedy="give each of these columns one type, for example with astype",
             problems=mixed,
         )
     return pl.DataFrame(columns)
@@ -97,13 +97,11 @@ def _with_index(frame: Any, pandas: Any) -> Any:
 
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):([a-z]+:)*/")  # C:/ is a drive
-_DOWNLOAD = (
-    "download the file, and give its path; or use --engine spark, if Spark reads {scheme}://"
-)
-_EXPORT = "export the table to CSV or Parquet, and give that file"
+_DOWNLOAD = "download the file and give its path, or use --engine spark if Spark reads {scheme}://"
+_EXPORT = "export the table to CSV or Parquet and give that file"
 _REMEDIES = {
-    "http": "download the file, with curl -O for example, and give its path",
-    "https": "download the file, with curl -O for example, and give its path",
+    "http": "download the file, for example with curl -O, and give its path",
+    "https": "download the file, for example with curl -O, and give its path",
     "postgres": f"{_EXPORT}; in psql: \\copy (select ...) to 'table.csv' with csv header",
     "postgresql": f"{_EXPORT}; in psql: \\copy (select ...) to 'table.csv' with csv header",
     "file": "give the path alone",
@@ -117,28 +115,28 @@ def refuse_what_is_no_file(source: str) -> None:
     """
     if source in ("-", "/dev/stdin"):
         raise TableError(
-            "standard input is not read: a table is read more than once",
+            "a table cannot come from standard input: it is read more than once",
             remedy="write it to a file first, such as table.csv, and give its path",
         )
     if address := _ADDRESS.match(source):
         scheme = address[1].lower()
         raise TableError(
-            f"an address of {scheme} is not read",
+            f"{scheme} addresses cannot be read",
             where=f"{scheme}://...",
             remedy=_REMEDIES.get(scheme.partition("+")[0], _DOWNLOAD.format(scheme=scheme)),
         )
     check_path(source)
     if Path(source).exists() and not Path(source).is_file() and not Path(source).is_dir():
         raise TableError(
-            "this is a device or a pipe: a table is read more than once",
+            "a table cannot come from a device or a pipe: it is read more than once",
             where=source,
             remedy="write it to a file first, such as table.csv, and give its path",
         )
     if Path(source).is_dir():
         raise TableError(
-            "this is a folder, and a table is one file",
+            "this is a folder, but a table is a single file",
             where=source,
-            remedy="give a file; join several files to one first, or let Spark read the folder "
+            remedy="give a file; join several files into one first, or let Spark read the folder "
             "with --engine spark",
         )
 

@@ -21,8 +21,8 @@ from serigraph.tables.vocabulary import QUASI_IDENTIFIER, SENSITIVE, says
 _MOST_QUASI_IDENTIFIERS = 15  # in more dimensions nobody has neighbours
 _SMALL_GROUP = 10
 _UNKNOWN = (
-    "outsiders hardly know it, and so many quasi-identifiers would cost all precision; add it if "
-    "they may"
+    "outsiders hardly know it, and too many quasi-identifiers cost precision; add it if they may "
+    "know it"
 )
 
 
@@ -49,7 +49,7 @@ def guess_roles(table: pl.DataFrame, *, person: str = "", sensitive: str = "") -
     the id or the sensitive one, and where no column can be a quasi-identifier.
     """
     if table.height == 0:
-        raise TableError("the table is empty: it has no rows", remedy="propose from a full table")
+        raise TableError("the table is empty: it has no rows", remedy="give a table with rows")
     check_number(table.width, MOST_GUESSED)
     named = [name for name in (person, sensitive) if name]
     if problems := missing_columns(table, named, "the table"):
@@ -73,7 +73,7 @@ def guess_roles(table: pl.DataFrame, *, person: str = "", sensitive: str = "") -
         sensitive, note = find_sensitive(table, guesses, person)
         notes.append(note)
     elif why := why_it_names_people(sensitive, _text(table[sensitive]), guesses[sensitive]):
-        notes.append(f"column {sensitive!r} would be published as it is, and {why}")
+        notes.append(f"column {sensitive!r} would be published unchanged, and {why}")
     ids = _text(table[person])
     form, delimiter = form_of(table[sensitive], rows_repeat=ids.n_unique() < table.height)
     rest = [name for name in table.columns if name not in (person, sensitive)]
@@ -88,8 +88,8 @@ def guess_roles(table: pl.DataFrame, *, person: str = "", sensitive: str = "") -
     left_out |= dict.fromkeys((name for name in kept if name not in proposed), _UNKNOWN)
     if not proposed:
         raise TableError(
-            "no column is left that could be a quasi-identifier",
-            remedy="add the columns that outsiders may know of a person, or write the policy by "
+            "no column can be a quasi-identifier",
+            remedy="add the columns that outsiders may know about a person, or write the policy by "
             "hand",
             problems=[f"column {name!r} is left out: {why}" for name, why in left_out.items()],
         )
@@ -112,7 +112,7 @@ def guess_roles(table: pl.DataFrame, *, person: str = "", sensitive: str = "") -
 def _why_left_out(column: pl.Series, guess: ColumnGuess, ids: pl.Series) -> str:
     """Why a column cannot be, or should not be, a quasi-identifier; empty if it can."""
     if guess.kind == "unusable":
-        return "it is empty, or holds lists or other composite values"
+        return "it is empty, or holds lists or other compound values"
     cells = _text(column)
     if guess.kind == "date":
         cells = without_time(cells)
@@ -122,11 +122,11 @@ def _why_left_out(column: pl.Series, guess: ColumnGuess, ids: pl.Series) -> str:
     if said in ("person", "number", "id", "record", "row"):
         return "it seems to hold ids or numbers of people, visits or records"
     if said == "group" and cells.n_unique() * _SMALL_GROUP > people > FEW:
-        return "it seems to hold ids of groups of a few people each"
+        return "it seems to hold ids of small groups of people"
     if why := why_it_names_people(column.name, per_person["cell"], guess):
         return why
     if says(column.name, SENSITIVE):
-        return "it seems sensitive too, and a policy has one sensitive column"
+        return "it seems sensitive too, but a policy has only one sensitive column"
     if per_person.height > people:
         return "it differs between the rows of one person"
     return ""
@@ -156,5 +156,5 @@ def _date_format(kept: dict[str, ColumnGuess]) -> tuple[str, str, dict[str, str]
         if len(common) > 1:
             note = f"dates fit {' and '.join(common)}; {common[0]} is proposed"
         return ("" if common == ["%Y-%m-%d"] else common[0]), note, {}
-    why = "its dates may have the day or the month first, and others are written otherwise"
+    why = "its dates may have the day or the month first, and other columns use other formats"
     return "", "", {name: why for name, formats in dated.items() if len(formats) > 1}

@@ -1,4 +1,4 @@
-"""Which column is sensitive, and how it holds its values; a question where that is not clear."""
+"""Finds the sensitive column and how it holds its values; if not clear, asks the publisher."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def find_sensitive(
         if len(named) == 1 or len(plainest) == 1:
             return (plainest or named)[0], ""
         if named:
-            raise _question(table, named, "more than one column has the name of a sensitive one")
+            raise _question(table, named, "several columns have names that suggest it")
     others = [
         name
         for name in table.columns
@@ -45,14 +45,16 @@ def find_sensitive(
     ]
     lists = [name for name in others if table.schema[name].is_nested()]
     if len(lists) == 1:
-        return lists[0], f"column {lists[0]!r} is taken for the sensitive one, since it holds lists"
+        return lists[
+            0
+        ], f"column {lists[0]!r} is taken as the sensitive column, because it holds lists"
     texts = [name for name in others if guesses[name].kind == "categorical"]
     codes = [
         name
         for name in others
         if guesses[name].kind == "numeric" and _distinct(table[name]) * _REPEATED <= table.height
     ]
-    raise _question(table, [*lists, *texts, *codes], "no column looks sensitive by its name")
+    raise _question(table, [*lists, *texts, *codes], "no column name suggests it")
 
 
 def form_of(column: pl.Series, rows_repeat: bool) -> tuple[Form, str]:
@@ -105,7 +107,7 @@ def _question(table: pl.DataFrame, names: list[str], why: str) -> TableError:
 
     more = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []
     return TableError(
-        f"which column is sensitive is not clear: {why}",
-        remedy="name the one that nobody should learn about a person: --sensitive COLUMN",
+        f"it is not clear which column is sensitive: {why}",
+        remedy="name the column that nobody should learn about a person: --sensitive COLUMN",
         problems=[*map(described, names[:_NAMED]), *more],
     )

@@ -1,4 +1,4 @@
-"""Taxonomy files, as ARX writes them: one line a leaf, then its ancestors up to the root."""
+"""Taxonomy files in ARX's format: one line per leaf, followed by its ancestors up to the root."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def read_taxonomy(path: Path) -> Taxonomy:
         ]
     except csv.Error:
         raise TaxonomyError(
-            "a name in the taxonomy has more letters than can be read",
+            "a name in the taxonomy is too long",
             where=str(path),
-            remedy="give every leaf a line of its own, and levels a semicolon between them",
+            remedy="put every leaf on its own line, and separate levels with semicolons",
         ) from None
     cells = iter(composed(pl.Series([cell for row in rows for cell in row], dtype=pl.String)))
     return Taxonomy.from_rows([[next(cells) for _ in row] for row in rows], where=str(path))
@@ -50,9 +50,9 @@ def covering(
 ) -> tuple[Taxonomy, frozenset[str]]:
     """The taxonomy with a leaf for every observed value, and the values that stay without one.
 
-    With "branch" an unknown value becomes a leaf under a branch of its own below the root (below
+    With "branch", an unknown value becomes a leaf under its own branch below the root (below
     nothing, where the taxonomy has several roots). In a taxonomy of the leaves and one root, every
-    leaf has a branch of its own already.
+    leaf already has its own branch.
     """
     unknown = observed.drop_nulls().unique()
     unknown = unknown.filter(~unknown.is_in(list(taxonomy.leaves))).sort()

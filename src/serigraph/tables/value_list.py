@@ -1,4 +1,4 @@
-"""The values that a policy names, beside those of a table, with the people who hold each."""
+"""The values that a policy names and those of a table, with the number of holders."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class ListedValue:
 
 @dataclass(frozen=True)
 class ValueList:
-    """What the policy's list comes to in a table; the commonest values first, then by name."""
+    """The protected and unprotected values of a table; the commonest first, then by name."""
 
-    protected: tuple[ListedValue, ...]  # each by itself
+    protected: tuple[ListedValue, ...]  # individually
     classes: Mapping[str, tuple[ListedValue, ...]]  # the members of each, protected as one
-    unprotected: tuple[ListedValue, ...]  # neither by itself nor in a class
+    unprotected: tuple[ListedValue, ...]  # neither individually nor in a class
 
     @property
     def _all_protected(self) -> Iterator[ListedValue]:
@@ -53,7 +53,7 @@ class ValueList:
 
     @property
     def unheld(self) -> tuple[ListedValue, ...]:
-        """What is protected, by itself or in a class, and held by nobody; by name."""
+        """What is protected, individually or in a class, but held by nobody; by name."""
         found = {each.name: each for each in self._all_protected if not each.people}
         return tuple(found[name] for name in sorted(found))
 
@@ -90,10 +90,10 @@ def list_values(
 
 def check_held(values: ValueList, policy: Policy, where: str) -> None:
     """Refuse a policy that protects what nobody in the table holds: a misspelt value would be
-    published without protection, and for good.
+    published without protection, irrevocably.
 
-    The values that are suggested are spelt nearly like a name in the policy, so that they say no
-    more of anybody than the policy does.
+    The suggested values are spelt almost like a name in the policy, so they reveal no more than the
+    policy does.
     """
     unheld = values.unheld
     if not unheld or policy.protected.unheld == "allow":
@@ -107,8 +107,8 @@ def check_held(values: ValueList, policy: Policy, where: str) -> None:
     raise PolicyError(
         f"nobody in the table holds {counted(len(unheld), 'protected value')}",
         where=where,
-        remedy='correct the spelling, or write unheld = "allow" in [protected] for values that '
-        "may come later",
+        remedy='correct the spelling, or set unheld = "allow" in [protected] for values that may '
+        "appear later",
         problems=problems,
     )
 

@@ -42,7 +42,7 @@ def normalised_certainty_penalty(
     population: Population, group: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """NCP of each quasi-identifier: the width of a record's region on the column's scale, averaged
-    over the records; 0 where every record keeps its own value, 1 where no two are told apart.
+    over the records; 0 where every record keeps its own value, 1 where no two can be distinguished.
 
     In a bucketised release, whose quasi-identifiers are shown as they are, it says how far apart
     the people lie among whom a value is hidden.
