@@ -14,7 +14,7 @@ from benchmarks import speed_data as data
 
 import serigraph
 from serigraph.engines.spark import recalling
-from serigraph.engines.spark.pieces import history_of
+from serigraph.engines.spark.pieces import past_of
 from serigraph.engines.spark.recalling import RecallCompositions, RecallMembers
 from serigraph.ledger import Series
 from serigraph.model import Past
@@ -67,5 +67,5 @@ def test_a_history_in_pieces(rows: int, tmp_path: Path, monkeypatch: pytest.Monk
     )
     asked = members.group_by("id").agg(pl.col("was").alias("past")).sort("id")
     here = series.history(asked["id"], NAMES)
-    assert exposures(history_of(asked, compositions, 2)) == exposures(here)
+    assert exposures(past_of(asked, compositions, 2)) == exposures(here)
     assert any(any(person) for person in exposures(here))
