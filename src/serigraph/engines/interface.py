@@ -132,10 +132,10 @@ def suppression_figures(proof: Proof, population: Population) -> dict[str, objec
     """
     shown = shown_values(proof)
     is_class = {value.name for value in population.protected if value.stands_for}
-    told = {gap.value: gap.missing for gap in proof.gaps if gap.value in shown}
+    missing = {gap.value: gap.missing for gap in proof.gaps if gap.value in shown}
     return {
-        "suppressed": told,
-        "suppressed_values": sum(told[name] for name in told.keys() - is_class),
+        "suppressed": missing,
+        "suppressed_values": sum(missing[name] for name in missing.keys() - is_class),
     }
 
 

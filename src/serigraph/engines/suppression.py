@@ -214,7 +214,7 @@ def charged(whole: Population, population: Population) -> Population:
         )
         if risk > each.threshold:
             raise TellingGaps(population)
-        if is_visible or holders[number] or _is_told_by_a_class(each, whole.protected, holders):
+        if is_visible or holders[number] or _is_revealed_by_a_class(each, whole.protected, holders):
             each = replace(each, threshold=threshold_left(each.threshold, 1 - risk))
         if each.threshold <= 0:
             raise TellingGaps(population)
@@ -222,7 +222,7 @@ def charged(whole: Population, population: Population) -> Population:
     return replace(population, protected=tuple(protected))
 
 
-def _is_told_by_a_class(
+def _is_revealed_by_a_class(
     value: ProtectedValue, protected: Sequence[ProtectedValue], holders: NDArray[np.int64]
 ) -> bool:
     """Whether a class that the release shows counts the missing holders of a value."""

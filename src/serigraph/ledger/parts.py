@@ -85,7 +85,7 @@ def files_of(release: ReleaseRecord, part: str) -> list[str]:
 def open_part(part: bytes | Path, codes: Sequence[str] = ()) -> ParquetFile:
     """Open one file of the ledger, or its content; the columns in ``codes`` are read as codes of
     their values."""
-    import pyarrow as pa  # only whoever asks the ledger waits for it
+    import pyarrow as pa  # slow to import, and only reading the ledger needs it
     import pyarrow.parquet as pq
 
     source = pa.BufferReader(part) if isinstance(part, bytes) else part
@@ -223,7 +223,7 @@ def read_newcomers(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> Itera
 
     Text is normalised as tables are; an older ledger may have it in another form.
     """
-    import pyarrow as pa  # only whoever asks the ledger waits for it
+    import pyarrow as pa  # slow to import, and only reading the ledger needs it
 
     for release in releases:
         files = read_files(layout, release, PEOPLE)

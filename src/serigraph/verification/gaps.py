@@ -47,7 +47,7 @@ def _find_gaps(whole: Population, population: Population, where: str) -> tuple[G
         raise ImpossibleState("a release shows what is not in its table", where=where)
     without_record = whole.size - len(recorded)
     are_others_absent = len(known) < whole.size
-    told = {
+    revealed = {
         name
         for value, now in zip(population.protected, shown, strict=True)
         if now
@@ -69,7 +69,7 @@ def _find_gaps(whole: Population, population: Population, where: str) -> tuple[G
                 where=where,
                 remedy="publish without suppression",
             )
-        if are_others_absent and was.name not in told:
+        if are_others_absent and was.name not in revealed:
             risk = Fraction(0)
         if (1 - is_left.threshold) * (1 - risk) != 1 - was.threshold:
             raise GuaranteeExceeded(
