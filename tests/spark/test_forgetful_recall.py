@@ -13,7 +13,7 @@ import serigraph
 from ledger.builders import shape_on_disk
 from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.errors import GuaranteeExceeded, LedgerDamaged
-from serigraph.ledger import parts
+from serigraph.ledger import encoding
 from verification.series import ANN, FIRST, NEXT, OTHERS, XENIA, new_series
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ THOROUGH = pytest.mark.thorough
 THIS_MACHINE = pytest.mark.parametrize("spark", ["local[2]"], indirect=True)
 
 publish = partial(serigraph.publish, new_people=True)
-on_spark = partial(publish, engine="spark")
+on_spark = partial(publish, engine=serigraph.Spark())
 
 
 def without_a_release(members: DataFrame) -> DataFrame:
@@ -92,10 +92,10 @@ def test_a_wrong_size_with_a_right_digest_is_found(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     series = new_series(tmp_path / "series")
-    encode = parts.encode_groups
+    encode = encoding.encode_groups
     with monkeypatch.context() as patched:
         larger = lambda group, size, present: encode(group, 10 * size, 10 * present)  # noqa: E731
-        patched.setattr(parts, "encode_groups", larger)
+        patched.setattr(encoding, "encode_groups", larger)
         publish(FIRST, series, label="first")
     before = shape_on_disk(series.path)
     with pytest.raises(LedgerDamaged, match="do not have the sizes"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -16,30 +17,35 @@ from numpy.typing import NDArray
 import serigraph
 from ledger.builders import shape_on_disk
 from serigraph.errors import GuaranteeExceeded, LedgerDamaged
-from serigraph.ledger import parts, writer
+from serigraph.ledger import encoding, writer
+from serigraph.model import Past
 from verification.series import ANN, FIRST, NEXT, OTHERS, XENIA, new_series
 
 publish = partial(serigraph.publish, new_people=True)
 
 
-def without_a_release(releases: Sequence[Any], ids: pl.Series, names: Sequence[str]) -> Any:
-    return releases[1:], ids, names
+Recall = Callable[[pl.Series, Sequence[str]], Past]
 
 
-def without_a_person(releases: Sequence[Any], ids: pl.Series, names: Sequence[str]) -> Any:
-    return releases, ids.replace(ANN, "nobody"), names
+def without_a_release(recall: Recall, ids: pl.Series, names: Sequence[str]) -> Past:
+    past = recall(ids, names)
+    return replace(past, group=np.hstack([np.full_like(past.group[:, :1], -1), past.group[:, 1:]]))
 
 
-def without_a_value(releases: Sequence[Any], ids: pl.Series, names: Sequence[str]) -> Any:
-    return releases, ids, ["something else" for _ in names]
+def without_a_person(recall: Recall, ids: pl.Series, names: Sequence[str]) -> Past:
+    return recall(ids.replace(ANN, "nobody"), names)
 
 
-def with_two_swapped(releases: Sequence[Any], ids: pl.Series, names: Sequence[str]) -> Any:
-    return releases, ids.replace([ANN, XENIA], [XENIA, ANN]), names
+def without_a_value(recall: Recall, ids: pl.Series, names: Sequence[str]) -> Past:
+    return recall(ids, ["something else" for _ in names])
 
 
-def without_anybody(releases: Sequence[Any], ids: pl.Series, names: Sequence[str]) -> Any:
-    return (), ids, names
+def with_two_swapped(recall: Recall, ids: pl.Series, names: Sequence[str]) -> Past:
+    return recall(ids.replace([ANN, XENIA], [XENIA, ANN]), names)
+
+
+def without_anybody(_recall: Recall, ids: pl.Series, _names: Sequence[str]) -> Past:
+    return Past.none(len(ids))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +68,8 @@ def test_a_wrong_past_is_found_before_the_commit(
 
     def changed(layout: Any, releases: Any, ids: Any, names: Any, *rest: Any) -> Any:
         numbers, _ = recall(layout, releases, ids, names, *rest)
-        return numbers, recall(layout, *change(releases, ids, names), *rest)[1]
+        again = lambda ids, names: recall(layout, releases, ids, names, *rest)[1]  # noqa: E731
+        return numbers, change(again, ids, names)
 
     before = shape_on_disk(series.path)
     with monkeypatch.context() as patched:
@@ -89,10 +96,10 @@ def with_more_people(group: Column, size: Column, present: Column) -> tuple[Any,
 def test_a_wrong_size_with_a_right_digest_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[..., Any]
 ) -> None:
-    encode = parts.encode_groups
+    encode = encoding.encode_groups
     series = new_series(tmp_path / "series")
     with monkeypatch.context() as patched:
-        patched.setattr(parts, "encode_groups", lambda *columns: encode(*change(*columns)))
+        patched.setattr(encoding, "encode_groups", lambda *columns: encode(*change(*columns)))
         publish(FIRST, series, label="first")
     before = shape_on_disk(series.path)
     with pytest.raises(LedgerDamaged, match="ledger/0001/groups"):
