@@ -23,7 +23,7 @@ class Composition:
 
     size: NDArray[np.int64]
     start: NDArray[np.int64]
-    value: NDArray[np.int32]
+    value: NDArray[np.uint32]
     count: NDArray[np.int64]
     charged: NDArray[np.int64]
     member: NDArray[np.int64]
@@ -56,7 +56,7 @@ class Composition:
         return Composition(
             size=size,
             start=start,
-            value=(entries % values).astype(np.int32),
+            value=(entries % values).astype(np.uint32),
             count=count.astype(np.int64),
             charged=charged,
             member=member,
@@ -69,7 +69,7 @@ class Composition:
         return Composition(
             size=np.ones(1, dtype=np.int64),
             start=np.array([0, values]),
-            value=np.arange(values, dtype=np.int32),
+            value=np.arange(values, dtype=np.uint32),
             count=np.zeros(values, dtype=np.int64),
             charged=np.arange(people),
             member=np.arange(people),

@@ -41,7 +41,9 @@ class EarlierGroups:
         key = value_group.astype(np.int64) * values + value
         if not (key[1:] > key[:-1]).all():
             order = np.argsort(key)
-            key, count = key[order], count[order]
+            key, value_group, value, count = (
+                each[order] for each in (key, value_group, value, count)
+            )
         if (
             group.min(initial=-1) < -1
             or group.max(initial=-1) >= groups
@@ -49,14 +51,14 @@ class EarlierGroups:
             or value.min(initial=0) < 0
             or count.min(initial=1) < 1
             or not (key[1:] > key[:-1]).all()
-            or (count > size[key // values]).any()
+            or (count > size[value_group]).any()
         ):
             raise ImpossibleState("the groups of an earlier release do not fit each other")
         return EarlierGroups(
             group=group,
             size=size,
             start=np.searchsorted(key, np.arange(groups + 1) * values),
-            value=(key % values).astype(np.int32),
+            value=value.astype(np.uint32),
             count=count.astype(np.int64),
         )
 

@@ -65,9 +65,9 @@ def _words(
 @kernel
 def _find(
     group: NDArray[np.int32],
-    value: NDArray[np.int32],
+    value: NDArray[np.uint32],
     start: NDArray[np.int64],
-    values: NDArray[np.int32],
+    values: NDArray[np.uint32],
 ) -> NDArray[np.int64]:
     """Where each value is among the entries of its group, or -1; a group of -1 is no group. The
     ``values`` of a group are at ``start``."""
