@@ -70,7 +70,7 @@ def serigraph(folder: Path, *arguments: str) -> tuple[int, str]:
         ("-", ["standard input", "write it to a file first"]),
         ("/dev/stdin", ["standard input", "write it to a file first"]),
         ("taxonomies", ["folder", "taxonomies", "give a file"]),
-        ("nothing.xlsx", ["no such file", "nothing.xlsx", "check the path"]),
+        ("nothing.xlsx", ["the file does not exist", "nothing.xlsx", "check the path"]),
     ],
 )
 def test_a_source_that_is_not_read(folder: Path, source: str, words: list[str]) -> None:

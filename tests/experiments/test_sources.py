@@ -140,7 +140,7 @@ def test_what_cannot_be_guessed_is_asked_for(tmp_path: Path) -> None:
         read_source([people], [values])
     with pytest.raises(TableError, match="'born2' is not in the reports"):
         read_source([people], [values], value="ward", columns=["born2"])
-    with pytest.raises(TableError, match="no such file"):
+    with pytest.raises(TableError, match="the file does not exist"):
         read_source([tmp_path / "nothing.csv"], [values])
 
 

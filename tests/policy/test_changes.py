@@ -63,7 +63,7 @@ def test_what_the_promise_depends_on_is_fixed(old: str, new: str, expected: str)
     with pytest.raises(PolicyChanged) as caught:
         check(changed((old, new)))
     assert expected in str(caught.value)
-    assert "begin a new series" in caught.value.remedy
+    assert "start a new series" in caught.value.remedy
 
 
 def test_every_change_is_named() -> None:

@@ -89,7 +89,7 @@ def test_all_problems_are_reported_at_once_each_with_its_line() -> None:
         ("version = 1", 'version = 1\nfolder = "/"', "unknown key 'folder'; known here: version, "),
         ("releases = 10", "factor = 2", "line 21: unknown key 'factor'"),
         ("[sensitive]", "[sensible]", "[sensitive] is missing; it may have column, form,"),
-        ('column = "diagnosis"', 'column = "age"', "is the sensitive column already"),
+        ('column = "diagnosis"', 'column = "age"', "is already the sensitive column"),
         ('column = "diagnosis"', 'column = "patient"', "is already the person's id"),
         ('column = "diagnosis"', 'column = "d"\ndelimiter = ";"', "line 10: sensitive.delimiter"),
     ],

@@ -170,7 +170,7 @@ def test_a_protected_number_in_another_spelling_is_refused(tmp_path: Path) -> No
 def test_a_number_that_earlier_releases_wrote_otherwise_is_refused(tmp_path: Path) -> None:
     series = series_of(tmp_path / "series", protected='except = ["1", "2", "2.5", "1.0", "2.0"]')
     publish(series, table())
-    with pytest.raises(TableError, match="1 value differs from what earlier releases wrote"):
+    with pytest.raises(TableError, match="1 value differs from values of earlier releases"):
         publish(series, as_text(table()))
 
 
@@ -284,14 +284,16 @@ def test_a_second_spelling_beside_the_first_is_refused(tmp_path: Path) -> None:
     whole = {"5.0": "5", "1.0": "1", "2.0": "2"}
     series = series_of(tmp_path / "series", protected=BUT_COMMON)
     publish(series, as_text(table(), **whole))
-    with pytest.raises(TableError, match="1 value differs from what earlier releases wrote"):
+    with pytest.raises(TableError, match="1 value differs from values of earlier releases"):
         publish(series, with_second_spelling("5.00", **whole))
 
 
 def test_capitals_do_not_give_a_second_budget(tmp_path: Path) -> None:
     series = series_of(tmp_path / "series", protected=BUT_COMMON)
     publish(series, as_text(table(), **ILLNESSES))
-    with pytest.raises(TableError, match="1 value differs from what earlier releases") as refused:
+    with pytest.raises(
+        TableError, match="1 value differs from values of earlier releases"
+    ) as refused:
         publish(series, as_text(table(), **ILLNESSES | {"5.0": "hiv"}))
     assert "hiv" not in str(refused.value)
 

@@ -62,7 +62,7 @@ def test_an_empty_file(suffix: str, tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_and_a_folder(tmp_path: Path) -> None:
-    assert "no such file" in str(refusal(tmp_path / "t.csv"))
+    assert "the file does not exist" in str(refusal(tmp_path / "t.csv"))
     (tmp_path / "folder.csv").mkdir()
     assert "this is a folder" in str(refusal(tmp_path / "folder.csv"))
 

@@ -87,7 +87,7 @@ def test_dates(cells: list[object]) -> None:
     [
         (["01/02/2024", "03/04/2024"], "day or the month first"),
         (["2024-02-13", "soon"], "1 cell, row 2"),
-        (["13/02/24"], "no date"),
+        (["13/02/24"], "not a date"),
         ([1.5], "where dates are expected"),
         ([["2024-01-01"]], "where dates are expected"),
     ],

@@ -37,9 +37,7 @@ def read_source(
     """
     for path in (*reports, *reactions):
         if not path.is_file():
-            raise TableError(
-                "there is no such file", where=str(path), remedy="give the path of a file"
-            )
+            raise TableError("the file does not exist", where=str(path), remedy="check the path")
     if is_canada_vigilance(reports[0]) and is_canada_vigilance(reactions[0]):
         return canada_vigilance_source(reports, reactions)
     people = pl.concat([read_table(path) for path in reports], how="diagonal_relaxed")
