@@ -25,7 +25,7 @@ class EarlierGroups:
     group: NDArray[np.int32]
     size: NDArray[np.int64]
     start: NDArray[np.int64]
-    value: NDArray[np.int32]
+    value: NDArray[np.uint32]
     count: NDArray[np.int64]  # people in the group who hold the value
 
     @staticmethod
