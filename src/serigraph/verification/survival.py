@@ -25,7 +25,7 @@ from serigraph.verification.earlier import EarlierGroups
 MARGIN = 1e-9
 
 _SMALLEST = 1e-300  # clamps survival, to avoid slow denormals
-_PAIRS = 1 << 17  # per block: their survival fits a processor's cache
+_PAIRS = 1 << 20  # per block: enough that what a release held stays in a processor's cache
 
 
 @dataclass(frozen=True)
