@@ -65,7 +65,7 @@ def test_a_release_that_nobody_hears_of_is_out(here: Path, listener: str, as_jso
     assert out(here) == ["2024H1"]
     assert done.returncode == NotTold.exit_code, done.stderr
     if "all" not in listener:
-        assert done.stderr.startswith("NotTold: the command is done")
+        assert done.stderr.startswith("NotTold: the command succeeded")
         assert len(done.stderr.splitlines()) == 1
 
 

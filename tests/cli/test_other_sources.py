@@ -57,16 +57,26 @@ def serigraph(folder: Path, *arguments: str) -> tuple[int, str]:
         ("visits.ods", ["spreadsheet", "visits.ods", "save the sheet as CSV"]),
         ("visits.sqlite", ["SQLite", "visits.sqlite", "sqlite3 -header -csv visits.sqlite"]),
         ("visits.db", ["SQLite", "visits.db", "sqlite3 -header -csv visits.db"]),
-        ("s3://bucket/visits.csv", ["address of s3", "s3://...", "download the file"]),
+        (
+            "s3://bucket/visits.csv",
+            ["s3 addresses cannot be read", "s3://...", "download the file"],
+        ),
         (
             "https://example.org/visits.csv",
-            ["address of https", "https://...", "download the file"],
+            ["https addresses cannot be read", "https://...", "download the file"],
         ),
         (
             "postgres://me:pass1234@host/visits",
-            ["address of postgres", "postgres://...", "\\copy (select ...) to 'table.csv'"],
+            [
+                "postgres addresses cannot be read",
+                "postgres://...",
+                "\\copy (select ...) to 'table.csv'",
+            ],
         ),
-        ("jdbc:mysql://host/?password=pass1234", ["address of jdbc", "jdbc://...", "export"]),
+        (
+            "jdbc:mysql://host/?password=pass1234",
+            ["jdbc addresses cannot be read", "jdbc://...", "export"],
+        ),
         ("-", ["standard input", "write it to a file first"]),
         ("/dev/stdin", ["standard input", "write it to a file first"]),
         ("taxonomies", ["folder", "taxonomies", "give a file"]),

@@ -91,8 +91,8 @@ def test_it_is_asked_whose_rows_they_are_where_nothing_says_so() -> None:
         guess_roles(rows)
     assert asked.value.remedy.endswith("--person COLUMN")
     assert asked.value.problems == (
-        "column 'patient_id': repeated; its name is that of a person's id; nothing says whether "
-        "rows with the same one are one person's",
+        "column 'patient_id': repeated; its name is that of a person's id; it is not known "
+        "whether rows with the same one belong to one person",
         "column 'id': different in every row; its name is that of an id",
     )
 

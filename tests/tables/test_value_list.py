@@ -98,7 +98,7 @@ def test_unheld_values_are_refused_with_what_to_do() -> None:
         check_held(list_values(policy, HOLDERS), policy, "clinic/policy.toml")
     assert str(refused.value) == (
         "nobody in the table holds 2 protected values - clinic/policy.toml - correct the "
-        'spelling, or write unheld = "allow" in [protected] for values that may come later\n'
+        'spelling, or set unheld = "allow" in [protected] for values that may appear later\n'
         "  - 'clamydia': the table has 'chlamydia'\n"
         "  - 'mumps'"
     )
