@@ -6,6 +6,7 @@ import random
 import re
 from fractions import Fraction
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -25,6 +26,7 @@ from serigraph.auditing import (
 )
 from serigraph.auditing.crowds import PublishedHolders, crowds_after_releases
 from serigraph.auditing.sightings import Sightings
+from serigraph.engines.spark.auditor import AuditorOnSpark
 from serigraph.errors import InputRefused, TableError
 from serigraph.ledger import Series
 from serigraph.publishing import publish
@@ -209,8 +211,9 @@ def test_tables_are_not_taken_on_spark(tmp_path: Path) -> None:
     series = series_of(
         tmp_path / "clinic", "bucketised", "presence known", raw := chronic_tables(1), None
     )
+    auditor = AuditorOnSpark(cast(Any, None), series)
     with pytest.raises(InputRefused, match="on one machine"):
-        audit_series(series, raw=raw, engine="spark")
+        auditor.tally(series.releases(), raw, known_members=1, worst=1, progress=lambda _: None)
 
 
 def test_nobody_is_above_in_a_series_of_standing_cohorts(tmp_path: Path) -> None:

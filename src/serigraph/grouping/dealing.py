@@ -154,7 +154,7 @@ def in_turn(
 
 @kernel_helper
 def seat_all(d: Dealing, ordered: NDArray[np.int64]) -> bool:
-    """Seat the people of the dealing ``d`` in the order given; whether all have a seat."""
+    """Seat the people of the dealing ``d`` as they are ``ordered``; whether all have a seat."""
     groups = len(d.seats)
     g = int64(0)
     k = 0

@@ -283,7 +283,7 @@ def box_state(f: GroupingInput, s: Scratch, people: NDArray[np.uint32], cell: Ce
 def are_both_valid(
     f: GroupingInput, s: Scratch, people: NDArray[np.uint32], middle: int, end: int
 ) -> bool:
-    """Whether both parts of a cell, split at ``middle``, could each be one group, given every
-    member's past."""
+    """Whether both parts of the people up to ``end``, split at ``middle``, could each be one group,
+    given every member's past."""
     is_left_valid = box_state(f, s, people, Cell(0, middle)) != FAILED
     return is_left_valid and box_state(f, s, people, Cell(middle, end)) != FAILED
