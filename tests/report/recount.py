@@ -14,7 +14,6 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 Pair = tuple[str, str]  # person and value
@@ -212,85 +211,3 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 def _cells(path: Path, columns: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     return {row["patient"]: tuple(row[name] for name in columns) for row in _rows(path)}
-
-
-@dataclass(frozen=True)
-class Errors:
-    """Relative errors of random counts."""
-
-    mean: float
-    median: float
-    percentile_95: float
-
-
-def query_errors(
-    release: Release, columns: int, numeric: set[int], *, seed: int, form: str, queries: int = 1000
-) -> Errors:
-    """What a reader of the release gets wrong about the table, in counts over ranges.
-
-    The queries are drawn as the documentation of the workload says; both sides are counted anew.
-    """
-    width = len(next(iter(release.cells.values())))
-    codes = []
-    for column in range(width):
-        cells = {person: cell[column] for person, cell in release.cells.items()}
-        order = sorted(set(cells.values()), key=float if column in numeric else str)
-        codes.append({person: order.index(cell) for person, cell in cells.items()})
-    sizes = np.array([len(set(of.values())) for of in codes])
-    names = sorted(set(release.values.values()))
-    share = 0.05 ** (1 / (columns + 1))
-    widths = np.array([max(1, math.ceil(size * share - 1e-9)) for size in sizes])
-    of_values = max(1, math.ceil(len(names) * share - 1e-9))
-    generator = np.random.Generator(np.random.Philox(seed))
-    errors: list[float] = []
-    while len(errors) < queries:
-        column = np.argsort(generator.random((queries, width)), axis=1)[:, :columns]
-        low = generator.integers(0, sizes[column] - widths[column] + 1)
-        first = generator.integers(0, len(names) - of_values + 1, queries)
-        for query in range(queries):
-            ranges = [
-                (codes[c], int(a), int(a + widths[c] - 1))
-                for c, a in zip(column[query], low[query], strict=True)
-            ]
-            asked = set(names[first[query] : first[query] + of_values])
-            inside = {
-                person
-                for person in release.cells
-                if all(a <= of[person] <= b for of, a, b in ranges)
-            }
-            actual = sum(
-                value in asked for person, value in release.values.items() if person in inside
-            )
-            if actual and len(errors) < queries:
-                estimate = _estimate(release, ranges, asked, inside, form)
-                errors.append(abs(actual - estimate) / actual)
-    return Errors(
-        float(np.mean(errors)), float(np.median(errors)), float(np.quantile(errors, 0.95))
-    )
-
-
-def _estimate(
-    release: Release,
-    ranges: list[tuple[dict[str, int], int, int]],
-    asked: set[str],
-    inside: set[str],
-    form: str,
-) -> float:
-    members: dict[int, list[str]] = defaultdict(list)
-    for person, group in release.group.items():
-        members[group].append(person)
-    total = 0.0
-    for people in members.values():
-        held = sum(release.present[each] and release.values[each] in asked for each in people)
-        if not held:
-            continue
-        if form == "bucketised":
-            total += held * sum(each in inside for each in people) / len(people)
-            continue
-        part = float(held)
-        for of, a, b in ranges:
-            at = [of[each] for each in people]
-            common = min(max(at), b) - max(min(at), a) + 1
-            part *= max(common, 0) / (max(at) - min(at) + 1)
-        total += part
-    return total

@@ -58,7 +58,6 @@ class VerifiedRelease(Undisclosed):
     """A verified release: what the ledger commits, what is published, and its figures."""
 
     population: Population  # after suppression
-    raw: Population  # before suppression
     proof: Proof
     tables: dict[str, pl.DataFrame]  # for reading, see ``as_text`` of recoding
     widths: dict[str, float]  # NCP of each quasi-identifier

@@ -148,7 +148,6 @@ def finished(
         tables, widths = recoded.result()
     return VerifiedRelease(
         population=population,
-        raw=whole,
         proof=proof,
         tables=tables,
         widths={

@@ -25,7 +25,6 @@ from serigraph.reporting.page import (
     files_table,
     governance_facts,
     lowered,
-    percent,
     singled_out_facts,
     singled_out_notes,
     size_chart,
@@ -141,20 +140,6 @@ def _mitigated(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, An
         width_fact(figures["mean_normalised_width"], figures["form"]),
     ]
     notes = []
-    if risk.query_error is None:
-        notes.append("Query errors were not measured for this release.")
-    else:
-        error = risk.query_error
-        facts += [
-            ("Query error, median", percent(error.median)),
-            ("Query error, mean", percent(error.mean)),
-            ("Query error, 95th percentile", percent(error.percentile_95)),
-        ]
-        notes.append(
-            f"Query errors are the relative errors of {error.queries:,} random counts over ranges "
-            f"of {error.columns} quasi-identifiers and the sensitive column, compared with the "
-            "table before suppression."
-        )
     if figures["suppressed_values"]:
         left_out = ", ".join(f"{name} {number:,}" for name, number in figures["suppressed"].items())
         notes.append(

@@ -2,12 +2,12 @@
 
 The largest probabilities are exact and cover everybody; those over the series are in the summary.
 Means and distributions cover everybody too, or a sample if the release is large; the report says
-which.
+which. A report is public: every figure in it follows from the public tables and the past releases.
+Errors of queries, which compare a release with its table, do not: they reveal who holds a value.
 """
 
 from __future__ import annotations
 
-import secrets
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,12 +18,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.auditing.figures import SHARES
-from serigraph.engines import Form, Plan, VerifiedRelease
+from serigraph.engines import Plan, VerifiedRelease
 from serigraph.errors import ImpossibleState
 from serigraph.model import Past, Proof, ProtectedValue
 from serigraph.publishing import Unpublished
 from serigraph.runtime.threads import parallel_map, slices
-from serigraph.utility import query_errors
 
 _TOGETHER = 1 << 18  # pairs per batch, to stay in the CPU cache
 _NOTHING_LEFT = 1e-300  # clamp: a survival of zero has no logarithm
@@ -146,9 +145,6 @@ def _logarithm(survival: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 SAMPLE = 20_000
-_MOST_FOR_QUERIES = 200_000
-_QUERIED_COLUMNS = 2  # as in the paper, if the table has that many
-_QUERIES = 1_000
 
 
 @dataclass(frozen=True)
@@ -161,24 +157,12 @@ class LargestInRelease:
 
 
 @dataclass(frozen=True)
-class QueryError:
-    """Relative errors of random range queries, to three digits, so that they reveal nothing."""
-
-    mean: float
-    median: float
-    percentile_95: float
-    queries: int
-    columns: int  # quasi-identifiers per query
-
-
-@dataclass(frozen=True)
 class PieceRisk:
     """The figures of a release, or of the part that one task made, for its report."""
 
     alone: LargestInRelease
     touched: Touched
     sizes: tuple[tuple[int, int], ...]  # size of groups with a protected value, and how many
-    query_error: QueryError | None
     protected: tuple[ProtectedValue, ...]
     holders: tuple[int, ...]  # of each protected value
 
@@ -190,7 +174,6 @@ class ReleaseRisk:
     alone: LargestInRelease
     touched: Touched
     sizes: tuple[tuple[int, int], ...]  # size of groups with a protected value, and how many
-    query_error: QueryError | None
     protected: tuple[ProtectedValue, ...]
     holders: tuple[int, ...]
 
@@ -200,8 +183,6 @@ def risk_of(release: Unpublished) -> ReleaseRisk:
     pieces = tuple(piece for piece in release.measured if isinstance(piece, PieceRisk))
     if not pieces:
         raise ImpossibleState("the release has no figures for its report")
-    # Query errors cannot be combined: no piece has all people.
-    query_error = pieces[0].query_error if len(pieces) == 1 else None
     sizes: Counter[int] = Counter()
     for piece in pieces:
         sizes.update(dict(piece.sizes))
@@ -213,7 +194,6 @@ def risk_of(release: Unpublished) -> ReleaseRisk:
         ),
         touched=together([piece.touched for piece in pieces]),
         sizes=tuple(sorted(sizes.items())),
-        query_error=query_error,
         protected=pieces[0].protected,
         holders=tuple(sum(each) for each in zip(*(p.holders for p in pieces), strict=True)),
     )
@@ -225,7 +205,6 @@ def measure_risk(made: VerifiedRelease, plan: Plan, past: Past, past_ids: pl.Ser
     protected = made.population.protected
     size, groups = np.unique(made.proof.size[np.unique(made.proof.value_group)], return_counts=True)
     return PieceRisk(
-        query_error=_query_error(made, plan.form),
         alone=_alone(made.proof, plan.is_presence_known),
         touched=touched_pairs(
             past, past_ids, made.proof, protected, plan.is_presence_known, SAMPLE
@@ -254,37 +233,3 @@ def _largest(count: NDArray[np.int64], size: NDArray[np.int64]) -> Fraction:
     near = np.flatnonzero(risk >= risk.max() - 1e-9)
     kinds = set(zip(count[near].tolist(), size[near].tolist(), strict=True))
     return max(Fraction(c, n) for c, n in kinds)
-
-
-def _query_error(made: VerifiedRelease, form: Form) -> QueryError | None:
-    """The query errors of the release against the table before suppression; None if it is too large
-    to query while publishing."""
-    population, proof = made.population, made.proof
-    if population.size > _MOST_FOR_QUERIES:
-        return None
-    group = np.full(population.size, -1, dtype=np.int64)
-    place = population.ids.search_sorted(proof.ids).to_numpy()
-    group[place] = proof.group
-    columns = min(_QUERIED_COLUMNS, len(population.domains))
-    found = query_errors(
-        population,
-        group,
-        raw=made.raw,
-        queries=_QUERIES,
-        columns=columns,
-        seed=secrets.randbits(32),
-        form=form,
-    )
-    if not found.queries:
-        return None
-    return QueryError(
-        mean=_short(found.mean),
-        median=_short(found.median),
-        percentile_95=_short(found.percentile_95),
-        queries=found.queries,
-        columns=columns,
-    )
-
-
-def _short(number: float) -> float:
-    return float(f"{number:.3g}")
