@@ -62,7 +62,7 @@ def test_the_report_is_arranged_after_the_four_clauses(series: Series) -> None:
     page = (series.path / "releases" / "r4" / "report.html").read_text()
     assert re.findall("<h2>(.*?)</h2>", page) == HEADINGS
     assert re.findall("<h3>(.*?)</h3>", page) == ["Measured", "Mitigated", "Residual risk"]
-    for words in ("Query error, median", "presence unknown", "not stated in the policy"):
+    for words in ("presence unknown", "not stated in the policy"):
         assert words in page
     files = read_certificate(series.path / "releases/r4/certificate.json").files
     for name, digest in files.items():
