@@ -62,7 +62,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, int
     write_plan_page(plan, folder / "plan.html")
     return {
         "release": (series.path / "releases" / "r3" / "report.html", 5),
-        "series": (series.path / "report" / "report.html", 5),
+        "series": (series.path / "report" / "report.html", 6),
         "plan": (folder / "plan.html", 4),
     }
 

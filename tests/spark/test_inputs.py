@@ -176,5 +176,5 @@ def test_formulas_and_names_of_ours_are_read_back(
 def test_too_many_columns_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     names = ",".join(f"{number:x}" for number in range(10_001))
     (tmp_path / "wide.csv").write_text(f"{names}\n")
-    with pytest.raises(TableError, match="at most 10,000 are read"):
+    with pytest.raises(TableError, match="at most 10,000 can be read"):
         on_spark(str(tmp_path / "wide.csv"), series_of(tmp_path / "series"))
