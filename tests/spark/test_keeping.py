@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 LOST_AT_THE_END = """
-from serigraph.engines.spark.keeping import Kept
+from serigraph.engines.spark.keeping import PersistedFrames
 from serigraph.engines.spark.session import spark_session
-with spark_session("local[1]") as session, Kept() as kept:
+with spark_session("local[1]") as session, PersistedFrames() as kept:
     kept.keep(session.range(3))
     java = session.sparkContext._gateway.proc
     java.kill()
