@@ -1,8 +1,8 @@
 """What an adversary can make of a series if values persist: the crowds that holders hide in.
 
 Where tables say who holds, H/|K| is what somebody believes who knows everything about the series
-except which member of a crowd is which. Whoever knows less believes a mean of such figures over the
-worlds that seem possible. Without tables, published counts bound H.
+except which member of a crowd is which. Others, who know less, believe a mean of such figures
+over the worlds that seem possible. Without tables, published counts bound H.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def dealing_of(
     touched: int,
     need: NDArray[np.float64],
 ) -> Dealing:
-    """A cell of ``people`` before anybody has a seat in one of so many ``groups``, which are to
+    """A cell of ``people`` before anybody has a seat in one of the ``groups``, which are to
     have ``need`` members for each holder; ``held_start`` and ``held`` are those of the input."""
     n = len(people)
     even = n // groups

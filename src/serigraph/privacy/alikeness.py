@@ -113,7 +113,7 @@ def most_holders(size: int, threshold: Fraction, known: int = 0) -> int:
 
 
 def smallest_crowd(holders: int, threshold: Fraction, known: int = 0) -> int:
-    """The smallest crowd that may have so many holders: ceil(H / threshold) + c.
+    """The smallest crowd that may have this many holders: ceil(H / threshold) + c.
 
     >>> smallest_crowd(1, Fraction(1, 2)), smallest_crowd(1, Fraction(9, 100))
     (2, 12)
