@@ -130,6 +130,9 @@ def test_absent_members_are_no_candidates_if_presence_is_known() -> None:
         largest=Fraction(1, 3),
         pairs=3,
         exact_pairs=0,
+        holder=np.array([0]),
+        held=np.array([0], dtype=np.int32),
+        protected_names=("s",),
     )
     unknown, known = (Shown.of_proof(proof, presence_known=each) for each in (False, True))
     assert (unknown.ids.tolist(), unknown.size.tolist()) == ([1, 2, 3], [3])

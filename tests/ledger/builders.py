@@ -33,6 +33,8 @@ def proof_of(people: Sequence[Person]) -> Proof:
     held = sorted({(p.group, value) for p in people if p.present for value in p.values})
     holders = Counter((p.group, value) for p in people for value in set(p.values))
     is_text = isinstance(ordered[0].id, str)
+    names = sorted({value for p in people for value in p.values})
+    pairs = [(place, value) for place, p in enumerate(ordered) for value in sorted(set(p.values))]
     return Proof(
         ids=pl.Series([p.id for p in ordered], dtype=pl.String if is_text else pl.Int64),
         group=np.array([p.group for p in ordered], dtype=np.uint32),
@@ -48,6 +50,9 @@ def proof_of(people: Sequence[Person]) -> Proof:
         largest=Fraction(1, 3),
         pairs=len(people) * len(held),
         exact_pairs=0,
+        holder=np.array([place for place, _ in pairs], dtype=np.int64),
+        held=np.array([names.index(value) for _, value in pairs], dtype=np.int32),
+        protected_names=tuple(names),
     )
 
 

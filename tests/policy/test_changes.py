@@ -84,3 +84,27 @@ def test_the_content_of_a_protected_file_is_fixed(tmp_path: Path) -> None:
         check_unchanged(published, parse_policy(text, "p", tmp_path), text, "p")
     as_list = changed(('values = "all"', 'values = ["gout", "hiv"]'))
     check_unchanged(published, parse_policy(as_list, "p", tmp_path), as_list, "p")
+
+
+def persisting(**stated: str) -> str:
+    lines = "\n".join(f'{name} = "{kind}"' for name, kind in stated.items())
+    return changed(("[guarantee]", f"[protected.persistence]\n{lines}\n[guarantee]"))
+
+
+def test_persistence_may_become_any_and_nothing_else() -> None:
+    def check_from(before: str, after: str) -> None:
+        published = parse_policy(before, "p", Path()).frozen()
+        check_unchanged(published, parse_policy(after, "p", Path()), after, "p")
+
+    check_from(FULL, persisting(default="any"))
+    check_from(FULL, persisting(default="transient", flu="any"))
+    check_from(persisting(default="permanent"), persisting(default="permanent", flu="any"))
+    check_from(persisting(default="any"), persisting(default="any", flu="any"))
+    for before, after, expected in (
+        (persisting(default="any"), FULL, "persistence.default was 'any', is 'transient'"),
+        (FULL, persisting(default="permanent"), "persistence.default was 'transient'"),
+        (persisting(default="any"), persisting(default="any", flu="permanent"), "persistence.flu"),
+        (persisting(flu="any"), persisting(default="transient"), "persistence.flu was 'any'"),
+    ):
+        with pytest.raises(PolicyChanged, match=expected):
+            check_from(before, after)

@@ -152,6 +152,9 @@ def test_nothing_is_certified_that_does_not_hold(tmp_path: Path) -> None:
         largest=Fraction(1, 2),
         pairs=2,
         exact_pairs=0,
+        holder=np.array([0]),
+        held=np.array([0], dtype=np.int32),
+        protected_names=("HIV",),
     )
     draft = ReleaseDraft(
         label="r1",

@@ -38,6 +38,14 @@ Form = Literal["generalised", "bucketised"]
 
 
 @dataclass(frozen=True)
+class CohortTerms:
+    """How cohorts are formed and kept."""
+
+    size: int  # of a new cohort, at least
+    may_depart: bool  # leaving the registry says nothing about a person's values
+
+
+@dataclass(frozen=True)
 class Plan:
     """How one release is to be made."""
 
@@ -51,6 +59,8 @@ class Plan:
     sensitive: str  # the column's name
     has_one_value: bool = False  # a generalised table shows each person's value, not a set
     clearance: Fraction = Fraction(1, 4)  # suppression leaves this much of a limit
+    known_members: int = 0  # the adversary knows this many other members of every group
+    cohorts: CohortTerms | None = None  # None if no value persists
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -81,6 +82,12 @@ class ProtectedValue:
     name: str
     threshold: Fraction
     stands_for: tuple[str, ...] = ()
+    persistence: Literal["transient", "permanent", "any"] = "transient"
+
+    @property
+    def persists(self) -> bool:
+        """Whether the promise for it must not depend on how it changes over time."""
+        return self.persistence != "transient"
 
     def covers(self) -> frozenset[str]:
         """The published values that count as this one."""

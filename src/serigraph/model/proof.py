@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from serigraph.model.cohorts import CohortChanges
 from serigraph.records import WorstPair
 from serigraph.short_repr import Undisclosed
 
@@ -43,8 +44,12 @@ class Proof(Undisclosed):
     exact_pairs: (
         int  # of these, decided in fractions because floats were too close to the threshold
     )
+    holder: NDArray[np.int64]  # places in ``ids``; with ``held`` everybody published as a holder
+    held: NDArray[np.int32]  # places in ``protected_names``
+    protected_names: tuple[str, ...]
     worst: WorstPair | None = None  # of the pairs that this release touches, if there are any
     gaps: tuple[Gap, ...] = ()  # what was suppressed, ascending by value
+    cohorts: CohortChanges | None = None  # None if no value persists
 
     @property
     def missing(self) -> int:

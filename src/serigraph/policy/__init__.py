@@ -4,6 +4,7 @@ from serigraph.policy.model import Policy
 from serigraph.policy.reading import check_unchanged, parse_policy, read_policy
 from serigraph.policy.sections import (
     Output,
+    Persistence,
     Protected,
     QuasiIdentifier,
     Reading,
@@ -13,6 +14,7 @@ from serigraph.policy.sections import (
 
 __all__ = [
     "Output",
+    "Persistence",
     "Policy",
     "Protected",
     "QuasiIdentifier",

@@ -11,10 +11,12 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field
 
 from serigraph.policy.sections import (
+    DEFAULT,
     ColumnName,
     Guarantee,
     Missing,
     Output,
+    Persistence,
     Person,
     Place,
     Protected,
@@ -30,6 +32,7 @@ from serigraph.privacy.link_chances import LinkGaps
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
 
+UNSTATED: Persistence = "transient"  # where a policy says nothing, as in version 0.1.0
 MOST_QUASI_IDENTIFIERS = 100  # with more, grouping is slow and nobody has neighbours
 
 
@@ -79,6 +82,11 @@ class Policy(PolicyForm):
         """The threshold of a protected value or class: its own, or that of all."""
         return self.protected.thresholds.get(name, self.threshold)
 
+    def persistence_of(self, name: str) -> Persistence:
+        """What is assumed of a protected value or class over time."""
+        stated = self.protected.persistence
+        return stated.get(name, stated.get(DEFAULT, UNSTATED))
+
     def strategy_for(self, links: Callable[[], LinkGaps] = LinkGaps) -> Strategy:
         """The strategy; one that learns reads the links of earlier releases."""
         return self.strategy.strategy(links)
@@ -104,6 +112,7 @@ class Policy(PolicyForm):
 
     @cached_property
     def _frozen(self) -> dict[str, object]:
+        stated = self.protected.persistence
         return {
             "person": {"id": self.person.id},
             "quasi_identifiers": {
@@ -121,13 +130,24 @@ class Policy(PolicyForm):
                     name: threshold_text(threshold)
                     for name, threshold in sorted(self.protected.thresholds.items())
                 },
+                **({"persistence": dict(sorted(stated.items()))} if stated else {}),
             },
             "guarantee": {
                 "threshold": threshold_text(self.threshold),
                 "adversary": self.guarantee.adversary,
                 "minimum_group_size": self.guarantee.minimum_group_size,
+                **self._frozen_crowds(),
             },
             "missing": self.missing.model_dump(mode="json"),
+        }
+
+    def _frozen_crowds(self) -> dict[str, object]:
+        """Keys that came after version 0.1.0 are left out where they say what it did."""
+        form = Guarantee.model_fields
+        return {
+            name: given
+            for name in ("known_members", "cohort_size", "departures")
+            if (given := getattr(self.guarantee, name)) != form[name].default
         }
 
     def _frozen_choice(self) -> dict[str, object]:

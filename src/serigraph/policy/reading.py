@@ -19,8 +19,8 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails
 
 from serigraph.errors import PolicyChanged, PolicyError
-from serigraph.policy.model import Policy, PolicyForm
-from serigraph.policy.sections import Place
+from serigraph.policy.model import UNSTATED, Policy, PolicyForm
+from serigraph.policy.sections import DEFAULT, Place
 from serigraph.texts import composed
 
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
@@ -221,6 +221,7 @@ def _text_of(path: Path, what: str) -> str:
 
 _SHOWN = 5
 _MAY_RISE = ("guarantee", "minimum_group_size")
+_PERSISTENCE = ("protected", "persistence")
 # Alternative keys: if one is not in the text, the other is.
 _ALSO_WRITTEN = {
     ("protected", "values"): ("protected", "file"),
@@ -233,15 +234,17 @@ def check_unchanged(published: Mapping[str, object], now: Policy, text: str, whe
 
     ``published`` is what ``Policy.frozen`` gave at the first release, as it was or read back from
     JSON; ``text`` is the policy file of ``now``. Strategy, output, reading and the taxonomies may
-    change, and the minimum group size may rise. Raises ``PolicyChanged`` with every change, its
-    line, and what it was and is.
+    change, the minimum group size may rise, and the persistence of a value may become "any". Raises
+    ``PolicyChanged`` with every change, its line, and what it was and is.
     """
-    before, after = dict(_leaves(published)), dict(_leaves(now.frozen()))
+    before, after = _with_persistence(published, now.frozen())
     lines = KeyLines(text)
     changes = []
     for place in sorted(before.keys() | after.keys()):
         was, is_now = before.get(place), after.get(place)
         if was == is_now or (place == _MAY_RISE and _rose(was, is_now)):
+            continue
+        if place[:2] == _PERSISTENCE and is_now == "any":
             continue
         line = _line(place, lines)
         changes.append(
@@ -262,6 +265,19 @@ def _leaves(frozen: Mapping[str, object], above: Place = ()) -> Iterator[tuple[P
             yield from _leaves(value, (*above, key))
         else:
             yield (*above, key), value
+
+
+def _with_persistence(
+    published: Mapping[str, object], now: Mapping[str, object]
+) -> tuple[dict[Place, object], dict[Place, object]]:
+    """The leaves of both, each with the persistence of every value that one of them names."""
+    leaves = [dict(_leaves(each)) for each in (published, now)]
+    named = {place for each in leaves for place in each if place[:2] == _PERSISTENCE}
+    for each in leaves:
+        default = each.get((*_PERSISTENCE, DEFAULT), UNSTATED)
+        for place in named:
+            each.setdefault(place, default)
+    return leaves[0], leaves[1]
 
 
 def _rose(was: object, is_now: object) -> bool:

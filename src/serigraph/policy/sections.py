@@ -69,6 +69,7 @@ def _problem(kind: str, place: tuple[int | str, ...], message: str) -> InitError
 Text = Annotated[str, StringConstraints(min_length=1)]
 LONGEST_NAME = 200  # characters
 MOST_PEOPLE = 2**31 - 1  # in a group, and in a release
+MOST_KNOWN = 10  # members of a group that an adversary may know
 
 
 def _column(name: str) -> str:
@@ -172,6 +173,13 @@ class Sensitive(Section):
             yield ("form",), 'form = "delimited" needs the key delimiter, such as delimiter = ";"'
 
 
+Persistence = Literal["transient", "permanent", "any"]
+"""What a policy assumes of a value over time: releases are independent; who holds it keeps it for
+life; or nothing at all."""
+
+DEFAULT = "default"  # the persistence of values without one of their own
+
+
 class Protected(Section):
     """Which values the guarantee covers: one of ``values``, ``file``, ``except`` and ``rarest``."""
 
@@ -183,6 +191,7 @@ class Protected(Section):
         default_factory=dict
     )
     thresholds: dict[Value, Threshold] = Field(default_factory=dict)
+    persistence: dict[Value, Persistence] = Field(default_factory=dict)
     unheld: Literal["error", "allow"] = "error"  # values that nobody in the first table holds
 
     @classmethod
@@ -203,14 +212,15 @@ class Protected(Section):
                     ("classes", name),
                     f"the class {name!r} has the name of a value; rename the class",
                 )
-        for name in _table(given, "thresholds"):
-            if name in classes:
-                continue
-            if name in excepted or (ways == ["values"] and listed and name not in listed):
-                yield (
-                    ("thresholds", name),
-                    f"{name!r} has a threshold but is neither a protected value nor a class",
-                )
+        for key, what in (("thresholds", "a threshold"), ("persistence", "a persistence")):
+            for name in _table(given, key):
+                if name in classes or (key, name) == ("persistence", DEFAULT):
+                    continue
+                if name in excepted or (ways == ["values"] and listed and name not in listed):
+                    yield (
+                        (key, name),
+                        f"{name!r} has {what} but is neither a protected value nor a class",
+                    )
 
 
 class Guarantee(Section):
@@ -222,6 +232,9 @@ class Guarantee(Section):
     )
     adversary: Literal["presence unknown", "presence known"] = "presence unknown"
     minimum_group_size: Annotated[int, Field(gt=0, le=MOST_PEOPLE)] = 1
+    known_members: Annotated[int, Field(ge=0, le=MOST_KNOWN)] = 0  # of every group
+    cohort_size: Annotated[int, Field(gt=1, le=MOST_PEOPLE)] | None = None
+    departures: Literal["unrelated", "refuse"] = "unrelated"  # to the values that people hold
 
     @classmethod
     def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:

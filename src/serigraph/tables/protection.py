@@ -142,6 +142,7 @@ def protection_of(policy: Policy, choice: ProtectedChoice, held: pl.Series) -> P
                 name,
                 choice.threshold_left(name, policy.threshold_of(name)),
                 tuple(policy.protected.classes.get(name, ())),
+                policy.persistence_of(name),
             )
             for name in counted_as["name"].unique().sort()
         ),

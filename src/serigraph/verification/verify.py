@@ -64,8 +64,10 @@ def verify(
     pairs = np.concatenate([found.close, found.worst])
     worst = _decide_exactly(pairs, population, composition, past, where)
     is_member = group < len(size)
+    holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
     if not is_member.all():
         ids, present, group = ids.filter(pl.Series(is_member)), present[is_member], group[is_member]
+        holder = (np.cumsum(is_member) - 1)[holder]  # whoever holds a value is a member
     lengths = np.diff(composition.start)
     return Proof(
         ids=ids,
@@ -79,6 +81,9 @@ def verify(
         largest=max((pair.probability for pair in worst), default=Fraction(0)),
         pairs=composition.pairs,
         exact_pairs=len(found.close),
+        holder=holder,
+        held=population.held,
+        protected_names=tuple(names),
         worst=worst_of(worst),
         gaps=gaps,
     )
