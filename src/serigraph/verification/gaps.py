@@ -57,6 +57,8 @@ def _find_gaps(whole: Population, population: Population, where: str) -> tuple[G
     for before, now, was, is_left in zip(
         holders, shown, whole.protected, population.protected, strict=True
     ):
+        if was.persists:
+            continue  # cohorts bound what is shown of it, and nothing is charged
         missing = before - now
         with_record = len(missing & recorded)
         risk = max(

@@ -10,9 +10,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState
+from serigraph.model import Cohorts
 from serigraph.runtime.progress import Report
 from serigraph.short_repr import Undisclosed
 from serigraph.verification.earlier import EarlierGroups, groups_by_place, places_among
+from serigraph.verification.recorded_cohorts import RecordedCohorts
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,6 +53,7 @@ class RememberedReleases(Undisclosed):
     """Releases in memory, as `EarlierReleases`."""
 
     releases: tuple[RememberedRelease, ...] = ()
+    standing: Cohorts | None = None  # None if there are no cohorts
 
     def people(self) -> pl.Series:
         ids = [release.ids for release in self.releases]
@@ -64,3 +67,19 @@ class RememberedReleases(Undisclosed):
             found.append(release.groups_of(ids, names))
             report(number, len(self.releases))
         return found
+
+    def cohorts(self, names: Sequence[str]) -> RecordedCohorts:
+        if self.standing is None:
+            return RecordedCohorts.none(self.people())
+        named = self.standing.value.cast(pl.String).cast(pl.Enum(list(names)), strict=False)
+        asked = named.is_not_null().to_numpy()
+        return RecordedCohorts.of_pairs(
+            self.standing.ids,
+            self.standing.cohort,
+            self.standing.retired,
+            (
+                self.standing.holder[asked],
+                named.to_physical().drop_nulls().to_numpy().astype(np.int64),
+            ),
+            frozenset(self.standing.value.unique()),
+        )
