@@ -103,7 +103,13 @@ def publish(  # one keyword per option of a release; one straight sequence
         if not new_people:
             check_new_people(writer.releases, facts, recalled.known)
         strategy = policy.strategy_for(recalled.link_gaps)
-        plan = plan_of(policy, strategy, named, allow_suppression)
+        plan = plan_of(
+            policy,
+            strategy,
+            named,
+            allow_suppression=allow_suppression,
+            has_registry=registry is not None,
+        )
         unwritten = recalled.make(plan, randomness, progress)
         made = unwritten.facts
 

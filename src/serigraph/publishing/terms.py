@@ -19,7 +19,7 @@ from typing import Any
 
 import polars as pl
 
-from serigraph.engines import Known, PeopleFacts, Plan
+from serigraph.engines import CohortTerms, Known, PeopleFacts, Plan
 from serigraph.errors import PolicyError, TableError
 from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series
 from serigraph.model import Domain
@@ -160,7 +160,14 @@ def default_label(table: Any, number: int) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", named).strip("_-") or f"release-{number}"
 
 
-def plan_of(policy: Policy, strategy: Strategy, label: str, allow_suppression: bool) -> Plan:
+def plan_of(
+    policy: Policy,
+    strategy: Strategy,
+    label: str,
+    *,
+    allow_suppression: bool,
+    has_registry: bool,
+) -> Plan:
     """The plan for the engine."""
     return Plan(
         label=label,
@@ -173,6 +180,20 @@ def plan_of(policy: Policy, strategy: Strategy, label: str, allow_suppression: b
         sensitive=policy.sensitive.column,
         has_one_value=policy.sensitive.form == "single",
         clearance=policy.suppression.clearance,
+        known_members=policy.guarantee.known_members,
+        cohorts=_cohort_terms(policy, has_registry),
+    )
+
+
+def _cohort_terms(policy: Policy, has_registry: bool) -> CohortTerms | None:
+    if not policy.has_persisting_values:
+        return None
+    return CohortTerms(
+        size=policy.cohort_size,
+        may_depart=policy.guarantee.departures == "unrelated",
+        has_registry=has_registry,
+        persists=lambda name: policy.persistence_of(name) != "transient",
+        threshold_of=policy.threshold_of,
     )
 
 
