@@ -79,15 +79,17 @@ def cut_blind(space: Space, size: int) -> NDArray[np.int64]:
     return cell
 
 
-def cut_counting(space: Space, held: Held, known: int, few: int) -> NDArray[np.int64]:
-    """Cells of units that bear what they hold: the cell of each unit.
+def cut_counting(
+    space: Space, held: Held, known: int, few: int, least: int = 1
+) -> NDArray[np.int64]:
+    """Cells of units that bear what they hold, of ``least`` people or more: the cell of each unit.
 
     A cell of n people is cut in halves if each of them has enough people, apart from ``known``
     ones, for the holders in it, or, if the cell has no more holders than ``few``, for all holders
     of the cell: then where they are makes no difference.
     """
     cell = np.empty(len(held.size), dtype=np.int64)
-    _cut_units(space, held, known, few, cell)
+    _cut_units(space, held, known, few, least, cell)
     return cell
 
 
@@ -124,8 +126,10 @@ def _cut_people(space: Space, size: int, cell: NDArray[np.int64]) -> None:
 
 
 @kernel
-def _cut_units(space: Space, held: Held, known: int, few: int, cell: NDArray[np.int64]) -> None:
-    """Write the cell of each unit of a ``space``.
+def _cut_units(
+    space: Space, held: Held, known: int, few: int, least: int, cell: NDArray[np.int64]
+) -> None:
+    """Write the cell of each unit of a ``space``; cells have ``least`` people or more.
 
     ``held`` is what units hold, ``known`` how many members of a cell do not count, and ``few`` the
     number of holders up to which a cut must not depend on where they are.
@@ -146,7 +150,8 @@ def _cut_units(space: Space, held: Held, known: int, few: int, cell: NDArray[np.
             _halve(space, key, begin, middle, end)
             _count(held, key, begin, middle, 0, holders, need, people)
             _count(held, key, middle, end, 1, holders, need, people)
-            is_cut = _both_bear(holders, need, people, known, few)
+            is_cut = min(people[0], people[1]) >= least
+            is_cut = is_cut and _both_bear(holders, need, people, known, few)
         if is_cut:
             ends[left] = middle
             left += 1

@@ -50,7 +50,7 @@ class Arrangement(Undisclosed):
 
 def leavers(population: Population, recorded: Cohorts) -> int:
     """How many members of cohorts are no longer in the registry."""
-    place = _places(population.ids, recorded.ids)
+    place = places_among(population.ids, recorded.ids)
     return int(np.count_nonzero((place < 0) & (recorded.retired == 0)))
 
 
@@ -59,7 +59,7 @@ def arrange(
 ) -> Arrangement:
     """Put everybody into the cohort it is in, or into a new one, and leave out those who may not be
     in the release."""
-    place = _places(population.ids, recorded.ids)
+    place = places_among(population.ids, recorded.ids)
     retires = _retiring(place, recorded, rules, randomness)
     stays = (recorded.retired == 0) & ~retires
     cohort = np.full(population.size, -1, dtype=np.int64)
@@ -86,7 +86,7 @@ def arrange(
     )
 
 
-def _places(ids: pl.Series, others: pl.Series) -> NDArray[np.int64]:
+def places_among(ids: pl.Series, others: pl.Series) -> NDArray[np.int64]:
     """Where each of the others is among ascending ids, or -1."""
     if not len(ids):
         return np.full(len(others), -1)
@@ -166,7 +166,7 @@ def _published(population: Population, recorded: Cohorts) -> NDArray[np.int64]:
     values = len(population.protected)
     number = {value.name: v for v, value in enumerate(population.protected) if value.persists}
     value = recorded.value.replace_strict(number, default=-1, return_dtype=pl.Int64).to_numpy()
-    place = _places(population.ids, recorded.ids)[recorded.holder]
+    place = places_among(population.ids, recorded.ids)[recorded.holder]
     is_here = (place >= 0) & (value >= 0)
     return np.sort(place[is_here] * values + value[is_here])
 
