@@ -59,7 +59,7 @@ def units_at_random(seed: int, units: int, values: int) -> tuple[Space, Held]:
         size=size,
         start=np.searchsorted(unit, np.arange(units + 1)),
         value=value.astype(np.int32),
-        count=count[unit, value].astype(np.int64),
+        holders=count[unit, value].astype(np.int64),
         need=rng.uniform(1, 12, (rows, values)),
     )
 
@@ -75,7 +75,7 @@ def test_every_cell_bears_what_it_holds(seed: int, known: int) -> None:
         people = held.size[units].sum() - known
         for v in range(3):
             holders = sum(
-                held.count[e]
+                held.holders[e]
                 for u in units
                 for e in range(held.start[u], held.start[u + 1])
                 if held.value[e] == v

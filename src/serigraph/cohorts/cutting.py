@@ -65,7 +65,7 @@ class Held(NamedTuple):
     size: NDArray[np.int64]  # people in each unit
     start: NDArray[np.int64]  # where the values of each unit begin
     value: NDArray[np.int32]
-    count: NDArray[np.int64]  # people of the unit who hold it
+    holders: NDArray[np.int64]  # people of the unit who hold it
     need: NDArray[np.float64]  # [unit, value] people per holder; one row if it is the same for all
 
 
@@ -96,7 +96,7 @@ def cut_counting(
 def unfit(held: Held, known: int) -> NDArray[np.int32]:
     """The values that do not fit even if all units are one cell."""
     values = held.need.shape[1]
-    holders = np.bincount(held.value, held.count, minlength=values)
+    holders = np.bincount(held.value, held.holders, minlength=values)
     need = held.need.max(axis=0, initial=0)
     people = held.size.sum() - known
     return np.flatnonzero((holders > 0) & (need * holders > people * (1 + _SLACK))).astype(np.int32)
@@ -185,7 +185,7 @@ def _count(
         unit = key[i] & _PLACE
         people[side] += held.size[unit]
         for e in range(held.start[unit], held.start[unit + 1]):
-            holders[side, held.value[e]] += held.count[e]
+            holders[side, held.value[e]] += held.holders[e]
         if len(held.need) > 1:
             for v in range(values):
                 need[side, v] = max(need[side, v], held.need[unit, v])

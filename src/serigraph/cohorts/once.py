@@ -3,8 +3,8 @@
 Whoever is known to be away in a release cannot have been published in it, so people are alike only
 if they were published in the same releases. A value that persists is therefore shown once: people
 with the same past form cells, a cell without such a value is published as it is, and the people of
-a cell with one become a cohort whose value is never shown again. What is published of them from then
-on must not depend on who of them holds it:
+a cell with one become a cohort whose value is never shown again. What is published of them from
+then on must not depend on who of them holds it:
 
 - if the value may come and go, they are never published again;
 - if it is permanent, as many of them as were published as holders have no record in any release,
@@ -16,32 +16,16 @@ attendance could tell otherwise without any release.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.cohorts.cutting import Held, Space, cut_counting, unfit
-from serigraph.cohorts.standing import Rules, places_among
+from serigraph.cohorts.standing import Arrangement, Rules, places_among
 from serigraph.model import Cohorts, Population
 from serigraph.runtime.randomness import Randomness, shuffled
-from serigraph.short_repr import Undisclosed
 
 ALL = 2**62  # cuts never depend on where holders are, however many they are
-
-
-@dataclass(frozen=True, repr=False)
-class OnceArrangement(Undisclosed):
-    """The people of a release, each in a group."""
-
-    population: Population  # without those who may not be in the release
-    kept: NDArray[np.bool_]  # who of the population before is in it
-    group: NDArray[np.int64]  # of each person in it
-    cohort: NDArray[np.int64]  # of each person in it; -1 if in none
-    retired: pl.Series  # ids of those who are published for the last time, ascending
-    waiting: int  # people whose past too few others share
-    gone: int  # people in the table who were published for the last time before
 
 
 class TooManyHolders(Exception):
@@ -58,7 +42,7 @@ def arrange_once(
     past: NDArray[np.int64],
     rules: Rules,
     randomness: Randomness,
-) -> OnceArrangement:
+) -> Arrangement:
     """Put everybody into a group. ``past`` numbers the pasts of people who are in no cohort."""
     cohort, is_gone = _recorded(population, recorded)
     is_free = (cohort < 0) & ~is_gone
@@ -85,7 +69,7 @@ def arrange_once(
     numbers = np.full(len(shows), -1, dtype=np.int64)
     numbers[fresh] = recorded.formed + shuffled(len(fresh), randomness)
     cohort[is_free] = numbers[group[is_free]]
-    return OnceArrangement(
+    return Arrangement(
         population=released,
         kept=kept,
         group=group,
@@ -189,6 +173,6 @@ def _held_by(
         size=np.ones(len(people), dtype=np.int64),
         start=np.searchsorted(unit, np.arange(len(people) + 1)).astype(np.int64),
         value=value.astype(np.int32),
-        count=np.ones(len(value), dtype=np.int64),
+        holders=np.ones(len(value), dtype=np.int64),
         need=need,
     )

@@ -38,14 +38,15 @@ class Rules:
 
 @dataclass(frozen=True, repr=False)
 class Arrangement(Undisclosed):
-    """The people of a release, each in a cohort."""
+    """The people of a release, and their cohorts."""
 
     population: Population  # without those who retired or wait, and without values beyond a limit
     kept: NDArray[np.bool_]  # who of the population before is in it
-    cohort: NDArray[np.int64]  # of each person in it
+    cohort: NDArray[np.int64]  # of each person in it, -1 if in none
     retired: pl.Series  # ids of those who retire now, ascending
-    waiting: int  # newcomers who are not enough for a cohort
+    waiting: int  # people who are too few to be in the release
     gone: int  # people in table or registry who have retired, now or before
+    group: NDArray[np.int64] | None = None  # of each person in it, if groups are formed already
 
 
 def leavers(population: Population, recorded: Cohorts) -> int:
@@ -101,7 +102,7 @@ def _retiring(
     """Who retires now: those who have left, and their companions."""
     live = recorded.retired == 0
     leaves = live & (place < 0)
-    retires = leaves.copy()
+    retires: NDArray[np.bool_] = leaves.copy()
     if not leaves.any():
         return retires
     enough = _crowds_needed(recorded, live, rules)

@@ -66,7 +66,7 @@ def _held(
         size=np.bincount(units.unit, minlength=units.number).astype(np.int64),
         start=np.searchsorted(unit, np.arange(units.number + 1)).astype(np.int64),
         value=value.astype(np.int32),
-        count=count.astype(np.int64),
+        holders=count.astype(np.int64),
         need=need,
     )
 

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.cohorts import Arrangement
-from serigraph.engines.cohorts import arranged, united
+from serigraph.engines.cohorts import CohortsBefore, arranged, united
 from serigraph.engines.interface import Plan, VerifiedRelease
 from serigraph.engines.suppression import (
     Counts,
@@ -24,7 +24,7 @@ from serigraph.engines.suppression import (
 )
 from serigraph.errors import GuaranteeExceeded
 from serigraph.grouping import Box, Demand, Grouping, form_groups
-from serigraph.model import Cohorts, Past, Population, occurring
+from serigraph.model import Past, Population, occurring
 from serigraph.recoding import bucketised, extents, generalised, normalised_widths
 from serigraph.runtime.progress import Progress, no_progress
 from serigraph.runtime.randomness import Randomness, shuffled
@@ -39,30 +39,32 @@ def make_release(
     plan: Plan,
     randomness: Randomness,
     progress: Progress = no_progress,
-    recorded: Cohorts | None = None,
+    cohorts_before: CohortsBefore | None = None,
 ) -> VerifiedRelease:
     """Make a release in memory.
 
     Groups are formed by the ``past`` of these people; the verifier does not see it, and reads
     the ``earlier`` releases. Raises `Infeasible` if values do not fit and suppression is not
     allowed, or if their absence would reveal too much, and `GuaranteeExceeded` if the verifier
-    disagrees. ``recorded`` are the cohorts so far, if values persist.
+    disagrees. ``cohorts_before`` is what the ledger knows of cohorts, if values persist.
     """
-    table, cohorts = population, None
     if plan.is_presence_known and not population.present.all():
         # People known to be absent give no cover and are exposed to nothing.
         past = past.subset(population.present)
+        if cohorts_before is not None:
+            cohorts_before = cohorts_before.subset(population.present)
         population = population.subset(population.present)
+    table, cohorts = population, None
     progress("ordering")
     if plan.cohorts is not None:
-        known = recorded or Cohorts.none(population.ids)
+        known = cohorts_before or CohortsBefore.none(population.ids)
         cohorts = arranged(population, known, plan, plan.cohorts, randomness)
         population, past = cohorts.population, past.subset(cohorts.kept)
     whole, hopeless = population, ""
 
     def form(population: Population, past: Past, demand: Demand) -> Grouping | NDArray[np.int32]:
         if cohorts is not None:
-            return united(population, past, demand, cohort=cohorts.cohort, known=plan.known_members)
+            return united(population, past, demand, cohorts, plan.known_members)
         return formed(population, past, demand, plan, randomness, progress=progress)
 
     try:
@@ -200,7 +202,7 @@ def _recoded(
     """The tables, and the width (NCP) of each quasi-identifier."""
     known = None
     if demand.interleave:
-        shows_absent = not plan.is_presence_known
+        shows_absent = not plan.is_presence_known or cohort is not None
         tables = bucketised(
             population, grouping.group, grouping.is_point, shows_absent, randomness, cohort
         )

@@ -181,7 +181,8 @@ def _members(
     columns = parallel_map(cells, range(len(population.domains)))
     numbers = [pl.Series(GROUP, np.repeat(np.arange(groups), sizes))]
     if cohort is not None:
-        numbers.append(pl.Series(COHORT, parallel_take(cohort, rows)))
+        of_row = pl.Series(COHORT, parallel_take(cohort, rows))
+        numbers.append(of_row.set(of_row < 0, None))
     return pl.DataFrame([*numbers, *columns])
 
 
