@@ -25,6 +25,7 @@ from serigraph.publishing.published import (
 from serigraph.publishing.terms import (
     advice,
     check_new_people,
+    check_registry,
     default_label,
     draft_of,
     is_dated_back,
@@ -85,6 +86,7 @@ def publish(  # one keyword per option of a release; one straight sequence
         writer, rules = work.writer, str(policy_path(opened))
         writer.ensure_follows(after)
         policy = policy_in_force(opened, writer.releases)
+        check_registry(writer.releases, policy, has_registry=registry is not None)
         named = label or default_label(table, len(writer.releases) + 1)
 
         progress("reading")
