@@ -43,6 +43,9 @@ class CohortTerms:
 
     size: int  # of a new cohort, at least
     may_depart: bool  # leaving the registry says nothing about a person's values
+    has_registry: bool
+    persists: Callable[[str], bool]  # whether a protected value or class does
+    threshold_of: Callable[[str], Fraction]  # of one that does
 
 
 @dataclass(frozen=True)

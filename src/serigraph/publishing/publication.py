@@ -25,6 +25,7 @@ from serigraph.publishing.published import (
 from serigraph.publishing.terms import (
     advice,
     check_new_people,
+    check_registry,
     default_label,
     draft_of,
     is_dated_back,
@@ -85,6 +86,7 @@ def publish(  # one keyword per option of a release; one straight sequence
         writer, rules = work.writer, str(policy_path(opened))
         writer.ensure_follows(after)
         policy = policy_in_force(opened, writer.releases)
+        check_registry(writer.releases, policy, has_registry=registry is not None)
         named = label or default_label(table, len(writer.releases) + 1)
 
         progress("reading")
@@ -103,7 +105,13 @@ def publish(  # one keyword per option of a release; one straight sequence
         if not new_people:
             check_new_people(writer.releases, facts, recalled.known)
         strategy = policy.strategy_for(recalled.link_gaps)
-        plan = plan_of(policy, strategy, named, allow_suppression)
+        plan = plan_of(
+            policy,
+            strategy,
+            named,
+            allow_suppression=allow_suppression,
+            has_registry=registry is not None,
+        )
         unwritten = recalled.make(plan, randomness, progress)
         made = unwritten.facts
 
