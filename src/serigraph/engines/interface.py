@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 import polars as pl
 
-from serigraph.model import Domain, Past, Population, Proof, unique_rows
+from serigraph.model import Domain, Past, Population, Proof, ProtectedValue, unique_rows
 from serigraph.privacy.strategies import Strategy
 from serigraph.short_repr import Undisclosed
 
@@ -44,8 +44,7 @@ class CohortTerms:
     size: int  # of a new cohort, at least
     may_depart: bool  # leaving the registry says nothing about a person's values
     has_registry: bool
-    persists: Callable[[str], bool]  # whether a protected value or class does
-    threshold_of: Callable[[str], Fraction]  # of one that does
+    protect: Callable[[str], ProtectedValue]  # what the policy says of a value or class by its name
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.cohorts import Arrangement
-from serigraph.engines.cohorts import CohortsBefore, arranged, united
+from serigraph.engines.cohorts import CohortsBefore, InCohorts, arranged, united
 from serigraph.engines.interface import Plan, VerifiedRelease
 from serigraph.engines.suppression import (
     Counts,
@@ -56,9 +55,9 @@ def make_release(
         population = population.subset(population.present)
     table, cohorts = population, None
     progress("ordering")
+    before = cohorts_before or CohortsBefore.none(population.ids)
     if plan.cohorts is not None:
-        known = cohorts_before or CohortsBefore.none(population.ids)
-        cohorts = arranged(population, known, plan, plan.cohorts, randomness)
+        cohorts = arranged(population, before, plan, plan.cohorts, randomness)
         population, past = cohorts.population, past.subset(cohorts.kept)
     whole, hopeless = population, ""
 
@@ -80,10 +79,10 @@ def make_release(
         cover = "where presence is known" if plan.is_presence_known else "without a larger registry"
         hopeless = f"suppression would tell who was left out {cover}"
     if population is not whole and (hopeless or not plan.allows_suppression):
-        before = Counts.of(whole)
+        counts = Counts.of(whole)
         base = demand_of(whole.protected, plan).base_targets(whole)
-        missing = missing_holders(before, Counts.of(population))
-        raise refusal(before, base, missing, plan, past.releases, hopeless)
+        missing = missing_holders(counts, Counts.of(population))
+        raise refusal(counts, base, missing, plan, past.releases, hopeless)
     return finished(
         whole,
         population,
@@ -92,8 +91,7 @@ def make_release(
         grouping,
         randomness,
         progress=progress,
-        table=table,
-        cohorts=cohorts,
+        cohorts=None if cohorts is None else InCohorts(table, cohorts, before.shown),
     )
 
 
@@ -153,26 +151,30 @@ def finished(
     grouping: Grouping,
     randomness: Randomness,
     progress: Progress = no_progress,
-    table: Population | None = None,
-    cohorts: Arrangement | None = None,
+    cohorts: InCohorts | None = None,
 ) -> VerifiedRelease:
-    """Verify groups, and recode their people.
-
-    ``whole`` is the population before suppression, and ``table`` that before ``cohorts`` were
-    arranged.
-    """
+    """Verify groups, and recode their people; ``whole`` is the population before suppression."""
     demand = demand_of(population.protected, plan)
     grouping = _relabelled(grouping, population.present, randomness)
     progress("verifying")
     # Recoding does not wait for the verifier, but no table leaves before it agrees.
     with ThreadPoolExecutor(1) as beside:
-        cohort = None if cohorts is None else cohorts.cohort
+        cohort = None if cohorts is None else cohorts.arrangement.cohort
         recoded = beside.submit(_recoded, population, demand, plan, grouping, randomness, cohort)
         proof = verify(
             population,
             earlier,
-            Proposal(plan.form, grouping.group, grouping.low, grouping.high),
+            Proposal(
+                plan.form,
+                grouping.group,
+                grouping.low,
+                grouping.high,
+                None if cohorts is None else cohorts.proposed(),
+            ),
             whole=whole,
+            table=None if cohorts is None else cohorts.table,
+            cohort_terms=None if cohorts is None else cohorts.terms(plan),
+            known_members=plan.known_members,
             presence_known=plan.is_presence_known,
             minimum_size=plan.minimum_size,
             where=f"release {plan.label}",

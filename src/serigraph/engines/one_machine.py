@@ -223,8 +223,9 @@ class _Recalled(Undisclosed):
         if not writer.releases:
             return None
         check_cohorts_throughout(writer.releases)
-        names = [name for name in writer.ledger.protected_names() if terms.persists(name)]
-        return CohortsBefore(writer.ledger.cohorts(names), writer.attendance())
+        shown = tuple(terms.protect(name) for name in writer.ledger.protected_names())
+        recorded = writer.ledger.cohorts([value.name for value in shown if value.persists])
+        return CohortsBefore(recorded, writer.attendance(), shown)
 
 
 @dataclass(frozen=True, repr=False)

