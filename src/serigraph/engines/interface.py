@@ -93,6 +93,9 @@ class VerifiedRelease(Undisclosed):
     def unique_rows(self) -> int:
         """Rows whose published quasi-identifiers no other row has."""
         if "quasi_identifiers" not in self.tables:
+            if self.proof.cohorts is not None:  # their regions may be the same
+                columns = [domain.name for domain in self.population.domains]
+                return int(self.tables["table"].select(columns).is_unique().sum())
             # Regions are disjoint: a row shares its region with the rows of its group only.
             return int(np.count_nonzero(self.proof.present_size == 1))
         shown = self.proof.ids
