@@ -202,8 +202,8 @@ class Engine(Protocol):
     def auditor(self, series: Series) -> AbstractContextManager[Auditor]:
         """The reader of a series for an audit."""
 
-    def export(self, series: Series, folder: Path) -> None:
-        """Write the ledger as Parquet, by the published contract."""
+    def export(self, series: Series, folder: Path, *, confidential: bool) -> None:
+        """Write the ledger as Parquet, by the published contract; see ``Series.export``."""
 
 
 class Workplace(Protocol):
