@@ -7,7 +7,7 @@ are counted from their members.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -63,8 +63,8 @@ class LedgerOnDisk(Undisclosed):
         ]
         return parallel_map(lambda each: _read_groups(*each, len(ids), names), asked, report)
 
-    def cohorts(self, names: Sequence[str]) -> RecordedCohorts:
-        return read_cohorts(self.releases, self.people(), names)
+    def cohorts(self, persists: Callable[[str], bool]) -> RecordedCohorts:
+        return read_cohorts(self.releases, self.people(), persists)
 
 
 def _check_known_once(place: NDArray[np.int64], people: int) -> None:
