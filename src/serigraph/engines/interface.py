@@ -46,6 +46,14 @@ class CohortTerms:
     has_registry: bool
     protect: Callable[[str], ProtectedValue]  # what the policy says of a value or class by its name
 
+    def persists(self, name: str) -> bool:
+        """Whether a protected value or class does."""
+        return self.protect(name).persists
+
+    def threshold_of(self, name: str) -> Fraction:
+        """The threshold of a value or class."""
+        return self.protect(name).threshold
+
 
 @dataclass(frozen=True)
 class Plan:
