@@ -55,7 +55,7 @@ def make_release(
         if not population.present.any():
             hopeless = "suppression would leave nobody to publish"
         elif population is not whole:
-            check_gaps(whole, population, earlier, plan.label)
+            check_gaps(whole, population, earlier, plan.label, plan.known_members)
     except GuaranteeExceeded as exceeded:
         hopeless = exceeded.what
     except TellingGaps as telling:
@@ -141,6 +141,7 @@ def finished(
             whole=whole,
             presence_known=plan.is_presence_known,
             minimum_size=plan.minimum_size,
+            known_members=plan.known_members,
             where=f"release {plan.label}",
             report=partial(progress, "verifying"),
         )

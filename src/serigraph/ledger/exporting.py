@@ -54,6 +54,7 @@ SCHEMAS: dict[str, pl.Schema] = {
             "threshold": _TEXT,
             "strategy": _TEXT,
             "adversary": _TEXT,
+            "known_members": _INT,
         }
     ),
 }
@@ -133,6 +134,7 @@ def _release_row(release: ReleaseRecord) -> pl.DataFrame:
             "threshold": release.threshold,
             "strategy": release.strategy,
             "adversary": release.adversary,
+            "known_members": release.known_members,
         }
     )
 

@@ -173,6 +173,7 @@ def plan_of(policy: Policy, strategy: Strategy, label: str, allow_suppression: b
         sensitive=policy.sensitive.column,
         has_one_value=policy.sensitive.form == "single",
         clearance=policy.suppression.clearance,
+        known_members=policy.guarantee.known_members,
     )
 
 
