@@ -78,7 +78,7 @@ def make_release(
         if not population.present.any():
             hopeless = "suppression would leave nobody to publish"
         elif population is not whole:
-            check_gaps(whole, population, earlier, plan.label)
+            check_gaps(whole, population, earlier, plan.label, plan.known_members)
     except GuaranteeExceeded as exceeded:
         hopeless = exceeded.what
     except TellingGaps as telling:

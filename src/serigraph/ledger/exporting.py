@@ -69,6 +69,7 @@ SCHEMAS: dict[str, pl.Schema] = {
             "threshold": _TEXT,
             "strategy": _TEXT,
             "adversary": _TEXT,
+            "known_members": _INT,
         }
     ),
 }
@@ -156,6 +157,7 @@ def _release_row(release: ReleaseRecord) -> pl.DataFrame:
             "threshold": release.threshold,
             "strategy": release.strategy,
             "adversary": release.adversary,
+            "known_members": release.known_members,
         }
     )
 
