@@ -49,7 +49,8 @@ def recall_past(
     """
     asked = Numbered.asked(layout, releases, ids)
     begin = asked.first_release(releases)
-    check_unread(layout, releases[:begin], read=PEOPLE)
+    check_unread(layout, releases[:begin], PEOPLE)
+    check_unread(layout, releases[begin:], PEOPLE, MEMBERS, GROUPS, VALUES)
     past = Past.none(len(ids))
     if begin < len(releases):
         past = _recall(layout, releases[begin:], asked, protected, partial(progress, "recalling"))

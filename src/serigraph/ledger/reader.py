@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
+from serigraph.ledger.cohorts import PublishedHolders, recall_cohorts, recall_holders
 from serigraph.ledger.exporting import export_ledger
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import check_id_type, read_people
 from serigraph.ledger.past import recall_exposures, recall_names, recall_past
 from serigraph.ledger.release import PastExposure, ReleaseRecord
-from serigraph.model import Past, link_gaps
+from serigraph.model import Cohorts, Past, link_gaps
 from serigraph.privacy.link_chances import LinkGaps
 
 
@@ -45,6 +46,18 @@ class Reader:
     def protected_names(self) -> tuple[str, ...]:
         """Every protected value that was ever in a group, ascending."""
         return recall_names(self.layout, self.releases)
+
+    def cohorts(self, names: Sequence[str]) -> Cohorts:
+        """Everybody who was ever in a cohort, and who of them was ever published as a holder of
+        the values named.
+
+        Before the first release the ids, of which there are none, are text.
+        """
+        return recall_cohorts(self.layout, self.releases, names)
+
+    def holders(self) -> Iterator[PublishedHolders]:
+        """Who had a record in each release, and who was published as a holder; oldest first."""
+        return recall_holders(self.layout, self.releases)
 
     def link_gaps(self) -> LinkGaps:
         """How many releases lay between everybody's links, and since the last ones."""

@@ -166,7 +166,18 @@ class Writer:
     def encode(self, proof: Proof) -> EncodedParts:
         """What ``commit`` will write for a proof; can run while public files are written."""
         asked = self._asked or Numbered.asked(self._layout, self.releases, proof.ids)
-        return encode_parts(proof, asked.numbers(proof.ids), asked.people)
+        return encode_parts(
+            proof, asked.numbers(proof.ids), asked.people, self._numbers_of_retired(proof)
+        )
+
+    def _numbers_of_retired(self, proof: Proof) -> NDArray[np.int64]:
+        """They may be people whom nobody asked the ledger for."""
+        if proof.cohorts is None or proof.cohorts.retired.is_empty():
+            return np.empty(0, dtype=np.int64)
+        number = Numbered.asked(self._layout, self.releases, proof.cohorts.retired).number
+        if number.min() < 0:
+            raise ImpossibleState("people retire whom the ledger does not know")
+        return number
 
     def commit(self, proof: Proof | EncodedParts, draft: ReleaseDraft) -> ReleaseRecord:
         """Make the release exist, then public: its parts, its row, its files in ``staging``.

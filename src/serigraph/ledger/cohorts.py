@@ -1,0 +1,126 @@
+"""What the ledger knows of cohorts, and of the people who were published as holders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from serigraph.errors import LedgerDamaged
+from serigraph.ledger.layout import Layout
+from serigraph.ledger.parts import (
+    COHORTS,
+    HOLDERS,
+    MEMBERS,
+    RETIRED,
+    has_part,
+    read_files,
+    read_holders,
+    read_numbers,
+    read_part,
+    read_people,
+)
+from serigraph.ledger.release import ReleaseRecord
+from serigraph.model import Cohorts
+from serigraph.runtime.threads import parallel_map
+from serigraph.short_repr import Undisclosed
+
+
+@dataclass(frozen=True, repr=False)
+class PublishedHolders(Undisclosed):
+    """The people with a record in a release, by their numbers in the ledger."""
+
+    release: int
+    present: NDArray[np.uint32]  # ascending
+    held: pl.DataFrame | None  # ``person`` and ``value``; None if the release did not record it
+
+
+def recall_holders(
+    layout: Layout, releases: tuple[ReleaseRecord, ...]
+) -> Iterator[PublishedHolders]:
+    """Who had a record in each release, and who was published as a holder; oldest first."""
+    for release in releases:
+        members = read_part(layout, release, MEMBERS)
+        yield PublishedHolders(
+            release=release.number,
+            present=members["person"].filter(members["present"]).to_numpy(),
+            held=read_part(layout, release, HOLDERS) if has_part(release, HOLDERS) else None,
+        )
+
+
+def recall_cohorts(
+    layout: Layout, releases: tuple[ReleaseRecord, ...], names: Sequence[str]
+) -> Cohorts:
+    """Everybody who was ever in a cohort, and who of them was ever published as a holder of the
+    values named, also before joining."""
+    cohort, retired = _membership(layout, releases)
+    ids = read_people(layout, releases)["id"]
+    member = np.flatnonzero(cohort >= 0)
+    if not len(member):
+        return Cohorts.none(ids)
+    ids = ids.gather(member)
+    order = ids.arg_sort()
+    member = member[order.to_numpy()]
+    holder, value = _published(layout, releases, member, names)
+    return Cohorts(
+        ids=ids.gather(order),
+        cohort=cohort[member],
+        retired=retired[member],
+        holder=holder,
+        value=pl.Series(names, dtype=pl.String).gather(value),
+        formed=int(cohort.max()) + 1,
+    )
+
+
+def _membership(
+    layout: Layout, releases: tuple[ReleaseRecord, ...]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each number of the ledger the cohort, or -1, and the release of retirement, or 0."""
+    people = sum(release.newcomers for release in releases)
+    cohort, retired = np.full(people, -1, dtype=np.int64), np.zeros(people, dtype=np.int64)
+    for release in releases:
+        if not has_part(release, COHORTS):
+            continue
+        joined = read_files(layout, release, COHORTS)
+        person = read_numbers(joined, "person")
+        left = read_numbers(read_files(layout, release, RETIRED), "person")
+        if (cohort[person] >= 0).any() or (cohort[left] < 0).any() or retired[left].any():
+            raise LedgerDamaged(
+                "people joined a cohort twice, or retired twice or from none",
+                where=layout.name_of(layout.parts(release.number)),
+                remedy="begin a new series: what was shown of these people cannot be added up",
+            )
+        cohort[person] = read_numbers(joined, "cohort")
+        retired[left] = release.number
+    return cohort, retired
+
+
+def _published(
+    layout: Layout,
+    releases: tuple[ReleaseRecord, ...],
+    member: NDArray[np.int64],
+    names: Sequence[str],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every pair of a member, by its place, and a value, by its place in ``names``, that was ever
+    published, once and ascending."""
+    index = {name: number for number, name in enumerate(names)}
+    place = np.full(sum(release.newcomers for release in releases), -1, dtype=np.int64)
+    place[member] = np.arange(len(member))
+
+    def pairs(release: ReleaseRecord) -> list[NDArray[np.int64]]:
+        if not has_part(release, HOLDERS):
+            return []
+        found = []
+        for person, code, held in read_holders(read_files(layout, release, HOLDERS)):
+            of_code = np.array([index.get(name, -1) for name in held], dtype=np.int64)
+            value, at = of_code[code], place[person]
+            counts = (value >= 0) & (at >= 0)
+            found.append(at[counts] * len(names) + value[counts])
+        return found
+
+    pieces = [piece for found in parallel_map(pairs, releases) for piece in found]
+    pair = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *pieces]))
+    return np.divmod(pair, max(len(names), 1))
