@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from serigraph.cli.output import Json, print_json, say
+from serigraph.cli.value_list import over_time_lines
 
 if TYPE_CHECKING:
     from serigraph.publishing import Status
@@ -53,6 +54,7 @@ def command(
                 "pairs_by_tenth_of_budget_spent": found.spent,
                 "values": found.values,
                 "ratio_by_link": found.ratios,
+                "values_over_time": found.over_time,
                 "notes": found.notes,
             }
         )
@@ -77,6 +79,8 @@ def _tell(found: Status) -> None:
     _tell_singled_out(found)
     if found.closest and found.closest[-1].in_series is not None:
         say(f"Over the whole series: worst probability {found.closest[-1].in_series}")
+    for line in over_time_lines(found.over_time):
+        say(line)
     say(f"Members required per holder at the 1st, 2nd, ... exposure: {_ratios(found.ratios)}")
     if not found.pairs:
         return

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from serigraph.model import ValueOverTime
     from serigraph.tables.value_list import ListedValue, ValueList
 
 _SHOWN = 12
@@ -28,6 +29,24 @@ def value_lines(values: ValueList) -> list[str]:
             break_on_hyphens=False,
         )
     return [line.replace(_NO_BREAK, " ") for line in lines]
+
+
+def over_time_lines(values: Sequence[ValueOverTime]) -> list[str]:
+    """What is assumed of each value, and how many of its holders hold it again; first those that
+    contradict the policy, then those of which the most holders have come back."""
+    if not values:
+        return []
+    order = sorted(values, key=lambda each: (not _is_contradicted(each), -each.returned, each.name))
+    lines = ["Values over time, by the policy and by the people who came back:"]
+    for each in order[:_SHOWN]:
+        told = f"  {_plain(each.name)}: {each.persistence}; {each.words()}"
+        lines.append(told + "; CONTRADICTS the policy" * _is_contradicted(each))
+    more = len(order) - _SHOWN
+    return lines + [f"  and {more:,} more"] * (more > 0)
+
+
+def _is_contradicted(value: ValueOverTime) -> bool:
+    return value.contradicts and value.persistence == "transient"
 
 
 def _parts(values: ValueList) -> Iterator[tuple[str, Sequence[ListedValue]]]:

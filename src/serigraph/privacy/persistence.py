@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 MARGIN = 2
@@ -117,6 +117,19 @@ class Recurrence:
         if k < n:
             surprise += (n - k) * math.log((n - k) / (n - mean))
         return math.exp(-surprise)
+
+    def is_telling(self, values: int = 1) -> bool:
+        """Whether enough people have come back to find a value out that every fifth holder keeps.
+
+        >>> few = Recurrence.of([Return(back=100, holders=10, returned=2, kept=0)])
+        >>> many = Recurrence.of([Return(back=9000, holders=300, returned=250, kept=8)])
+        >>> few.is_telling(), many.is_telling()
+        (False, True)
+        """
+        if self.chance is None:
+            return False
+        kept = math.floor(self.returned * (self.chance + (1 - self.chance) / 5))
+        return replace(self, kept=kept).luck() * max(values, 1) < LUCK
 
     def contradicts_independence(self, values: int = 1) -> bool:
         """Whether holders keep the value more often than chance, by the margin and beyond luck.
