@@ -79,7 +79,7 @@ def _tell(found: Status) -> None:
     _tell_singled_out(found)
     if found.closest and found.closest[-1].in_series is not None:
         say(f"Over the whole series: worst probability {found.closest[-1].in_series}")
-    for line in over_time_lines(found.over_time):
+    for line in over_time_lines([each for each in found.over_time if each.returned]):
         say(line)
     say(f"Members required per holder at the 1st, 2nd, ... exposure: {_ratios(found.ratios)}")
     if not found.pairs:

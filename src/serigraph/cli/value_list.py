@@ -39,7 +39,8 @@ def over_time_lines(values: Sequence[ValueOverTime]) -> list[str]:
     order = sorted(values, key=lambda each: (not _is_contradicted(each), -each.returned, each.name))
     lines = ["Values over time, by the policy and by the people who came back:"]
     for each in order[:_SHOWN]:
-        told = f"  {_plain(each.name)}: {each.persistence}; {each.words()}"
+        told = f"  {_plain(each.name)}: {each.persistence}"
+        told += f"; {each.words()}" if each.returned else ""
         lines.append(told + "; CONTRADICTS the policy" * _is_contradicted(each))
     more = len(order) - _SHOWN
     return lines + [f"  and {more:,} more"] * (more > 0)
