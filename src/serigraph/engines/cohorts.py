@@ -24,7 +24,7 @@ from serigraph.errors import Infeasible, PolicyChanged
 from serigraph.grouping import Demand, Grouping
 from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.parts import COHORTS, has_part
-from serigraph.model import Cohorts, Past, Population
+from serigraph.model import Cohorts, Past, Population, ProtectedValue
 from serigraph.recoding import extents
 from serigraph.runtime.randomness import Randomness
 from serigraph.short_repr import Undisclosed
@@ -37,15 +37,16 @@ class CohortsBefore(Undisclosed):
 
     recorded: Cohorts
     attendance: NDArray[np.int64]  # of each person: the same for members of the same releases
+    shown: tuple[ProtectedValue, ...]  # every protected value that was ever in a group
 
     @staticmethod
     def none(ids: pl.Series) -> CohortsBefore:
         """Before the first release."""
-        return CohortsBefore(Cohorts.none(ids), np.zeros(len(ids), dtype=np.int64))
+        return CohortsBefore(Cohorts.none(ids), np.zeros(len(ids), dtype=np.int64), ())
 
     def subset(self, kept: NDArray[np.bool_]) -> CohortsBefore:
         """For some of the people of the release only."""
-        return CohortsBefore(self.recorded, self.attendance[kept])
+        return CohortsBefore(self.recorded, self.attendance[kept], self.shown)
 
 
 def arranged(
@@ -60,13 +61,12 @@ def arranged(
     Where nobody knows who of a registry is in the table, cohorts stand for good. Otherwise a value
     that persists is shown once.
     """
-    names = {value.name for value in population.protected if value.persists}
-    names.update(before.recorded.value.unique())
+    known = [*before.shown, *population.protected]
     rules = Rules(
         size=terms.size,
         known=plan.known_members,
         least=plan.minimum_size,
-        thresholds={name: terms.threshold_of(name) for name in names},
+        thresholds={value.name: value.threshold for value in known if value.persists},
     )
     if is_presence_hidden(plan, terms):
         _check_registry(population, before.recorded, plan, terms)

@@ -29,7 +29,13 @@ from serigraph.recoding import bucketised, extents, generalised, normalised_widt
 from serigraph.runtime.progress import Progress, no_progress
 from serigraph.runtime.randomness import Randomness, shuffled
 from serigraph.runtime.threads import TOGETHER, parallel_map, slices
-from serigraph.verification import EarlierReleases, Proposal, check_gaps, verify
+from serigraph.verification import (
+    EarlierReleases,
+    Proposal,
+    ProposedCohorts,
+    check_gaps,
+    verify,
+)
 
 
 def make_release(
@@ -56,9 +62,9 @@ def make_release(
         population = population.subset(population.present)
     table, cohorts = population, None
     progress("ordering")
+    before = cohorts_before or CohortsBefore.none(population.ids)
     if plan.cohorts is not None:
-        known = cohorts_before or CohortsBefore.none(population.ids)
-        cohorts = arranged(population, known, plan, plan.cohorts, randomness)
+        cohorts = arranged(population, before, plan, plan.cohorts, randomness)
         population, past = cohorts.population, past.subset(cohorts.kept)
     whole, hopeless = population, ""
 
@@ -72,7 +78,7 @@ def make_release(
         if not population.present.any():
             hopeless = "suppression would leave nobody to publish"
         elif population is not whole:
-            check_gaps(whole, population, earlier, plan.label)
+            check_gaps(whole, population, earlier, plan.label, plan.known_members)
     except GuaranteeExceeded as exceeded:
         hopeless = exceeded.what
     except TellingGaps as telling:
@@ -80,10 +86,10 @@ def make_release(
         cover = "where presence is known" if plan.is_presence_known else "without a larger registry"
         hopeless = f"suppression would tell who was left out {cover}"
     if population is not whole and (hopeless or not plan.allows_suppression):
-        before = Counts.of(whole)
+        counts = Counts.of(whole)
         base = demand_of(whole.protected, plan).base_targets(whole)
-        missing = missing_holders(before, Counts.of(population))
-        raise refusal(before, base, missing, plan, past.releases, hopeless)
+        missing = missing_holders(counts, Counts.of(population))
+        raise refusal(counts, base, missing, plan, past.releases, hopeless)
     return finished(
         whole,
         population,
@@ -156,11 +162,8 @@ def finished(
     table: Population | None = None,
     cohorts: Arrangement | None = None,
 ) -> VerifiedRelease:
-    """Verify groups, and recode their people.
-
-    ``whole`` is the population before suppression, and ``table`` that before ``cohorts`` were
-    arranged.
-    """
+    """Verify groups, and recode their people; ``whole`` is the population before suppression, and
+    ``table`` that before ``cohorts`` were arranged."""
     demand = demand_of(population.protected, plan)
     grouping = _relabelled(grouping, population.present, randomness)
     progress("verifying")
@@ -171,8 +174,17 @@ def finished(
         proof = verify(
             population,
             earlier,
-            Proposal(plan.form, grouping.group, grouping.low, grouping.high),
+            Proposal(
+                plan.form,
+                grouping.group,
+                grouping.low,
+                grouping.high,
+                None if cohorts is None else ProposedCohorts(cohorts.cohort, cohorts.retired),
+            ),
             whole=whole,
+            table=None if cohorts is None else table,
+            cohort_terms=plan.cohorts,
+            known_members=plan.known_members,
             presence_known=plan.is_presence_known,
             minimum_size=plan.minimum_size,
             where=f"release {plan.label}",

@@ -30,7 +30,7 @@ from serigraph.engines.local import make_release
 from serigraph.errors import StorageError
 from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series, Writer
 from serigraph.ledger.storage import new_file
-from serigraph.model import Past
+from serigraph.model import KeptValues, Past
 from serigraph.policy import Output, Policy
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.recoding import as_text
@@ -201,6 +201,13 @@ class _Recalled(Undisclosed):
     def digest(self) -> str:
         return self.prepared.population.digest
 
+    def kept_values(self) -> KeptValues:
+        population, writer = self.prepared.population, self.place.writer
+        names = [value.name for value in population.protected if not value.persists]
+        if not writer.releases or not names:
+            return KeptValues({})
+        return writer.ledger.kept_values(names, population, writer.numbers())
+
     def link_gaps(self) -> LinkGaps:
         return self.place.writer.ledger.link_gaps()
 
@@ -223,8 +230,9 @@ class _Recalled(Undisclosed):
         if not writer.releases:
             return None
         check_cohorts_throughout(writer.releases)
-        names = [name for name in writer.ledger.protected_names() if terms.persists(name)]
-        return CohortsBefore(writer.ledger.cohorts(names), writer.attendance())
+        shown = tuple(terms.protect(name) for name in writer.ledger.protected_names())
+        recorded = writer.ledger.cohorts([value.name for value in shown if value.persists])
+        return CohortsBefore(recorded, writer.attendance(), shown)
 
 
 @dataclass(frozen=True, repr=False)

@@ -22,10 +22,11 @@ import polars as pl
 from serigraph.engines import CohortTerms, Known, PeopleFacts, Plan
 from serigraph.errors import PolicyError, TableError
 from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series
-from serigraph.model import Domain
+from serigraph.model import Domain, ProtectedValue
 from serigraph.policy import Policy, check_unchanged, read_policy
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
+from serigraph.publishing.persistence import OVERRIDDEN
 from serigraph.publishing.published import pair_of
 from serigraph.recoding.output import is_formula
 from serigraph.recoding.tables import COHORT, GROUP
@@ -213,8 +214,12 @@ def _cohort_terms(policy: Policy, has_registry: bool) -> CohortTerms | None:
         size=policy.cohort_size,
         may_depart=policy.guarantee.departures == "unrelated",
         has_registry=has_registry,
-        persists=lambda name: policy.persistence_of(name) != "transient",
-        threshold_of=policy.threshold_of,
+        protect=lambda name: ProtectedValue(
+            name,
+            policy.threshold_of(name),
+            tuple(policy.protected.classes.get(name, ())),
+            policy.persistence_of(name),
+        ),
     )
 
 
@@ -290,6 +295,7 @@ def summary_of(
     strategy: Strategy,
     policy: Policy,
     is_dated_back: bool,
+    overridden: Sequence[str],
 ) -> dict[str, object]:
     """The figures of a release, of how it was made, and of the series up to it; ``before`` is the
     worst pair of the series before it."""
@@ -305,4 +311,5 @@ def summary_of(
         "method": policy.output.method,
         "strategy": strategy.describe(),
         "is_dated_back": is_dated_back,
+        **({OVERRIDDEN: list(overridden)} if overridden else {}),
     }

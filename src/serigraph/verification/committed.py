@@ -32,6 +32,7 @@ class CommittedRelease:
     members: int
     groups: int
     is_presence_known: bool
+    known_members: int = 0  # of every group, to the adversary
 
     def files(self, part: Part) -> list[Path]:
         """The files of one kind of part, in the order of their rows."""

@@ -114,15 +114,17 @@ def _read_groups(
     ):
         raise release.damaged(GROUPS_DIFFER, "groups")
     held = read_entries(release, release.files("values"), names)
+    left = (shown if release.is_presence_known else size) - release.known_members
     if (
         held.group.max(initial=0) >= max(release.groups, 1)
         or ((held.count < 1) | (held.count > shown[held.group])).any()
+        or (held.count > left[held.group]).any()
     ):
         raise release.damaged("the values of a release do not fit its groups", "values")
     held = held.asked()
     return EarlierGroups.of(
         groups_by_place(people, place[person], group),
-        shown if release.is_presence_known else size,
+        left,
         held.group,
         held.value,
         held.count,

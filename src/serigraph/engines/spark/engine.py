@@ -49,6 +49,7 @@ from serigraph.ledger import (
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, VALUES
 from serigraph.ledger.storage import ensure_folder, make_folder
+from serigraph.model import KeptValues
 from serigraph.policy import Output, Policy
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.runtime.progress import Progress
@@ -106,6 +107,12 @@ class _Workplace:
     measure: Measure
 
     def read(self, table: Any, registry: Any, policy: Policy, query: str) -> _Sources:
+        if policy.guarantee.known_members:
+            raise InputRefused(
+                "releases against an adversary who knows members of groups are made on one machine",
+                where="known_members in [guarantee]",
+                remedy="omit --engine (engine in Python)",
+            )
         reading = policy.reading.model_copy(update={"query": query}) if query else policy.reading
         roles = roles_of(policy)
         frames = {TABLE: table_frame(self.session, table, reading, roles)}
@@ -206,6 +213,10 @@ class _Recalled:
     def known(self) -> Known:
         people = self.placed.everybody
         return Known(people.known_present, people.known_absent)
+
+    def kept_values(self) -> KeptValues:
+        """Who held what is not recorded on a cluster, so nothing can be measured."""
+        return KeptValues({}, tuple(release.number for release in self.run.releases))
 
     def link_gaps(self) -> LinkGaps:
         return self.run.ledger.link_gaps()
