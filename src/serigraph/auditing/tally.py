@@ -61,7 +61,7 @@ def tally(evidence: Evidence, *, known_members: int, worst: int) -> Tally:
     promised = as_promised(evidence)
     whole = survey(evidence, promised)
     others = [presence_known(evidence), added_up(evidence)]
-    if known_members > 0:
+    if known_members > max(evidence.known_members, default=0):
         others.append(members_known(evidence, known_members))
     return Tally(
         localised=tuple(

@@ -54,6 +54,7 @@ def command(
                 "pairs_by_tenth_of_budget_spent": found.spent,
                 "values": found.values,
                 "ratio_by_link": found.ratios,
+                "known_members": found.known_members,
                 "values_over_time": found.over_time,
                 "notes": found.notes,
             }
@@ -81,7 +82,9 @@ def _tell(found: Status) -> None:
         say(f"Over the whole series: worst probability {found.closest[-1].in_series}")
     for line in over_time_lines([each for each in found.over_time if each.returned]):
         say(line)
-    say(f"Members required per holder at the 1st, 2nd, ... exposure: {_ratios(found.ratios)}")
+    known = f", besides {found.known_members:,} known" if found.known_members else ""
+    ratios = _ratios(found.ratios)
+    say(f"Members required per holder at the 1st, 2nd, ... exposure{known}: {ratios}")
     if not found.pairs:
         return
     say(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -9,6 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from serigraph.cohorts import Arrangement
+from serigraph.engines.cohorts import CohortsBefore, arranged, united
 from serigraph.engines.interface import Plan, VerifiedRelease
 from serigraph.engines.suppression import (
     Counts,
@@ -26,7 +29,13 @@ from serigraph.recoding import bucketised, extents, generalised, normalised_widt
 from serigraph.runtime.progress import Progress, no_progress
 from serigraph.runtime.randomness import Randomness, shuffled
 from serigraph.runtime.threads import TOGETHER, parallel_map, slices
-from serigraph.verification import EarlierReleases, Proposal, check_gaps, verify
+from serigraph.verification import (
+    EarlierReleases,
+    Proposal,
+    ProposedCohorts,
+    check_gaps,
+    verify,
+)
 
 
 def make_release(
@@ -36,26 +45,40 @@ def make_release(
     plan: Plan,
     randomness: Randomness,
     progress: Progress = no_progress,
+    cohorts_before: CohortsBefore | None = None,
 ) -> VerifiedRelease:
     """Make a release in memory.
 
     Groups are formed by the ``past`` of these people; the verifier does not see it, and reads
     the ``earlier`` releases. Raises `Infeasible` if values do not fit and suppression is not
     allowed, or if their absence would reveal too much, and `GuaranteeExceeded` if the verifier
-    disagrees.
+    disagrees. ``cohorts_before`` is what the ledger knows of cohorts, if values persist.
     """
     if plan.is_presence_known and not population.present.all():
         # People known to be absent give no cover and are exposed to nothing.
         past = past.subset(population.present)
+        if cohorts_before is not None:
+            cohorts_before = cohorts_before.subset(population.present)
         population = population.subset(population.present)
+    table, cohorts = population, None
     progress("ordering")
+    before = cohorts_before or CohortsBefore.none(population.ids)
+    if plan.cohorts is not None:
+        cohorts = arranged(population, before, plan, plan.cohorts, randomness)
+        population, past = cohorts.population, past.subset(cohorts.kept)
     whole, hopeless = population, ""
+
+    def form(population: Population, past: Past, demand: Demand) -> Grouping | NDArray[np.int32]:
+        if cohorts is not None:
+            return united(population, past, demand, cohorts, plan.known_members)
+        return formed(population, past, demand, plan, randomness, progress=progress)
+
     try:
-        population, past, grouping = _fitted(whole, past, plan, randomness, progress)
+        population, past, grouping = _fitted(whole, past, plan, randomness, form)
         if not population.present.any():
             hopeless = "suppression would leave nobody to publish"
         elif population is not whole:
-            check_gaps(whole, population, earlier, plan.label)
+            check_gaps(whole, population, earlier, plan.label, plan.known_members)
     except GuaranteeExceeded as exceeded:
         hopeless = exceeded.what
     except TellingGaps as telling:
@@ -63,11 +86,21 @@ def make_release(
         cover = "where presence is known" if plan.is_presence_known else "without a larger registry"
         hopeless = f"suppression would tell who was left out {cover}"
     if population is not whole and (hopeless or not plan.allows_suppression):
-        before = Counts.of(whole)
+        counts = Counts.of(whole)
         base = demand_of(whole.protected, plan).base_targets(whole)
-        missing = missing_holders(before, Counts.of(population))
-        raise refusal(before, base, missing, plan, past.releases, hopeless)
-    return finished(whole, population, earlier, plan, grouping, randomness, progress=progress)
+        missing = missing_holders(counts, Counts.of(population))
+        raise refusal(counts, base, missing, plan, past.releases, hopeless)
+    return finished(
+        whole,
+        population,
+        earlier,
+        plan,
+        grouping,
+        randomness,
+        progress=progress,
+        table=table,
+        cohorts=cohorts,
+    )
 
 
 def _fitted(
@@ -75,7 +108,7 @@ def _fitted(
     past: Past,
     plan: Plan,
     randomness: Randomness,
-    progress: Progress,
+    form: Callable[[Population, Past, Demand], Grouping | NDArray[np.int32]],
 ) -> tuple[Population, Past, Grouping]:
     """Groups that allow all their values, and the people in them. A value that exceeds somebody's
     budget is withdrawn from the release altogether: to keep it away from that person alone would
@@ -88,7 +121,7 @@ def _fitted(
             past = past.subset(population.present)
             population = population.subset(population.present)
         demand = demand_of(population.protected, plan)
-        found = formed(population, past, demand, plan, randomness, progress=progress)
+        found = form(population, past, demand)
         if isinstance(found, Grouping):
             return population, past, found
         population = withdrawn(population, found)
@@ -126,19 +159,32 @@ def finished(
     grouping: Grouping,
     randomness: Randomness,
     progress: Progress = no_progress,
+    table: Population | None = None,
+    cohorts: Arrangement | None = None,
 ) -> VerifiedRelease:
-    """Verify groups, and recode their people; ``whole`` is the population before suppression."""
+    """Verify groups, and recode their people; ``whole`` is the population before suppression, and
+    ``table`` that before ``cohorts`` were arranged."""
     demand = demand_of(population.protected, plan)
     grouping = _relabelled(grouping, population.present, randomness)
     progress("verifying")
     # Recoding does not wait for the verifier, but no table leaves before it agrees.
     with ThreadPoolExecutor(1) as beside:
-        recoded = beside.submit(_recoded, population, demand, plan, grouping, randomness)
+        cohort = None if cohorts is None else cohorts.cohort
+        recoded = beside.submit(_recoded, population, demand, plan, grouping, randomness, cohort)
         proof = verify(
             population,
             earlier,
-            Proposal(plan.form, grouping.group, grouping.low, grouping.high),
+            Proposal(
+                plan.form,
+                grouping.group,
+                grouping.low,
+                grouping.high,
+                None if cohorts is None else ProposedCohorts(cohorts.cohort, cohorts.retired),
+            ),
             whole=whole,
+            table=None if cohorts is None else table,
+            cohort_terms=plan.cohorts,
+            known_members=plan.known_members,
             presence_known=plan.is_presence_known,
             minimum_size=plan.minimum_size,
             where=f"release {plan.label}",
@@ -163,12 +209,15 @@ def _recoded(
     plan: Plan,
     grouping: Grouping,
     randomness: Randomness,
+    cohort: NDArray[np.int64] | None,
 ) -> tuple[dict[str, pl.DataFrame], NDArray[np.float64]]:
     """The tables, and the width (NCP) of each quasi-identifier."""
     known = None
     if demand.interleave:
-        shows_absent = not plan.is_presence_known
-        tables = bucketised(population, grouping.group, grouping.is_point, shows_absent, randomness)
+        shows_absent = not plan.is_presence_known or cohort is not None
+        tables = bucketised(
+            population, grouping.group, grouping.is_point, shows_absent, randomness, cohort
+        )
     else:
         known = extents(population.codes, grouping.group, grouping.groups)
         tables = generalised(

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from serigraph.engines.cohorts import CohortsBefore, check_cohorts_throughout
 from serigraph.engines.compiling import ready_kernels
 from serigraph.engines.earlier_releases import ledger_on_disk
 from serigraph.engines.interface import (
+    CohortTerms,
     Known,
     MadeFacts,
     Measure,
@@ -218,8 +220,19 @@ class _Recalled(Undisclosed):
             plan,
             randomness or SystemRandomness(),
             progress,
+            None if plan.cohorts is None else self._before(plan.cohorts),
         )
         return _Unwritten(self.place, plan, self.past, population.ids, made)
+
+    def _before(self, terms: CohortTerms) -> CohortsBefore | None:
+        """What the ledger knows of cohorts; None before the first release."""
+        writer = self.place.writer
+        if not writer.releases:
+            return None
+        check_cohorts_throughout(writer.releases)
+        shown = tuple(terms.protect(name) for name in writer.ledger.protected_names())
+        recorded = writer.ledger.cohorts([value.name for value in shown if value.persists])
+        return CohortsBefore(recorded, writer.attendance(), shown)
 
 
 @dataclass(frozen=True, repr=False)

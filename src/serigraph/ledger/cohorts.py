@@ -109,13 +109,14 @@ def _membership(
         joined = read_files(layout, release, COHORTS)
         person = read_numbers(joined, "person")
         left = read_numbers(read_files(layout, release, RETIRED), "person")
-        if (cohort[person] >= 0).any() or (cohort[left] < 0).any() or retired[left].any():
+        is_twice = (cohort[person] >= 0).any() or retired[left].any()
+        cohort[person] = read_numbers(joined, "cohort")
+        if is_twice or (cohort[left] < 0).any():
             raise LedgerDamaged(
                 "people joined a cohort twice, or retired twice or from none",
                 where=layout.name_of(layout.parts(release.number)),
                 remedy="begin a new series: what was shown of these people cannot be added up",
             )
-        cohort[person] = read_numbers(joined, "cohort")
         retired[left] = release.number
     return cohort, retired
 
@@ -144,5 +145,21 @@ def _published(
         return found
 
     pieces = [piece for found in parallel_map(pairs, releases) for piece in found]
-    pair = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *pieces]))
-    return np.divmod(pair, max(len(names), 1))
+    pair = np.concatenate([np.empty(0, dtype=np.int64), *pieces])
+    pair.sort()  # np.unique takes a hundred times as long
+    return np.divmod(pair[np.diff(pair, prepend=-1) > 0], max(len(names), 1))
+
+
+def recall_attendance(
+    layout: Layout, releases: tuple[ReleaseRecord, ...], number: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """For people by their numbers in the ledger, -1 if it does not know them, which releases they
+    were members of: people with the same releases have the same figure, 0 if there are none."""
+    people = sum(release.newcomers for release in releases)
+    pattern = np.zeros(people + 1, dtype=np.int64)  # the last is for those it does not know
+    for release in releases:
+        is_member = np.zeros(len(pattern), dtype=np.int64)
+        is_member[read_numbers(read_files(layout, release, MEMBERS), "person")] = 1
+        # Ranked anew with each release, so that no figure grows beyond the number of people.
+        pattern = np.unique(pattern * 2 + is_member, return_inverse=True)[1]
+    return np.asarray(pattern[number])

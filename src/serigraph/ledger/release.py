@@ -145,6 +145,11 @@ class ReleaseRecord(ShortRepr):
         return self.adversary == PRESENCE_KNOWN
 
     @property
+    def known_members(self) -> int:
+        """How many other members of every group the adversary knows not to hold its values."""
+        return int(self.policy.get("guarantee", {}).get("known_members", 0))
+
+    @property
     def is_published(self) -> bool:
         """Whether the public files are in place; if not, the next command moves them."""
         return self.state == "published"
@@ -181,13 +186,14 @@ class PastExposure:
 
     release: int
     label: str
-    size: int  # n_j: the people the release's adversary has to choose from
+    size: int  # n_j: the group as the release's adversary sees it
     count: int  # n_{j,s}
     present: bool  # whether the person had a record in the release
+    known_members: int = 0  # c: of the group, whom the adversary knows not to hold the value
 
     @property
     def exposure(self) -> Exposure:
-        return Exposure(self.size, self.count)
+        return Exposure(max(self.size - self.known_members, self.count), self.count)
 
 
 def chain_start(identity: str) -> str:

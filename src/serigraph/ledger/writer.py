@@ -21,6 +21,7 @@ from serigraph.errors import (
     StorageError,
 )
 from serigraph.ledger.catalog import Catalog
+from serigraph.ledger.cohorts import recall_attendance
 from serigraph.ledger.encoding import EncodedParts, encode_parts
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import check_id_type, id_type_of
@@ -162,6 +163,13 @@ class Writer:
         if self._asked is None:
             raise ImpossibleState("nobody was asked for")
         return np.asarray(self._asked.number >= 0)
+
+    def attendance(self) -> NDArray[np.int64]:
+        """Which releases the people passed to ``history`` were members of, as a figure that is the
+        same for the same releases."""
+        if self._asked is None:
+            raise ImpossibleState("nobody was asked for")
+        return recall_attendance(self._layout, self.releases, self._asked.number)
 
     def numbers(self) -> NDArray[np.int64]:
         """The numbers of the people passed to ``history``; people who are new get the next ones."""

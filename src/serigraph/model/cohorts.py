@@ -1,9 +1,9 @@
 """Cohorts: people who stay together in every release, so that values may persist.
 
-A cohort is formed without looking at values and never changes, except that members retire: they are
-not in any later release. Members of a cohort who retire in the same release stay alike for ever, and
-so do those who remain. A class of people is therefore a cohort and a release of retirement, or
-0 for those who remain.
+A cohort is formed without looking at values and never changes, except that members retire: they
+are not in any later release. Members of a cohort who retire in the same release stay alike for
+ever, and so do those who remain. So a class of people who are alike is a cohort and a release of
+retirement, 0 for those who remain.
 """
 
 from __future__ import annotations

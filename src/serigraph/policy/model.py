@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
+from math import ceil
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -32,6 +33,7 @@ from serigraph.privacy.link_chances import LinkGaps
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
 
+_ROOM = 4  # holders of a value in a cohort
 UNSTATED: Persistence = "transient"  # where a policy says nothing, as in version 0.1.0
 MOST_QUASI_IDENTIFIERS = 100  # with more, grouping is slow and nobody has neighbours
 
@@ -86,6 +88,22 @@ class Policy(PolicyForm):
         """What is assumed of a protected value or class over time."""
         stated = self.protected.persistence
         return stated.get(name, stated.get(DEFAULT, UNSTATED))
+
+    @property
+    def has_persisting_values(self) -> bool:
+        """Whether the promise must hold for some values however they change over time."""
+        return any(each != "transient" for each in self.protected.persistence.values())
+
+    @property
+    def cohort_size(self) -> int:
+        """The people of a new cohort, at least: room for several holders of each value."""
+        asked = self.guarantee
+        if asked.cohort_size is not None:
+            return max(asked.cohort_size, asked.minimum_group_size)
+        own = self.protected.thresholds
+        persisting = [name for name in own if self.persistence_of(name) != "transient"]
+        lowest = min([self.threshold, *(own[name] for name in persisting)])
+        return max(ceil(_ROOM / lowest) + asked.known_members, asked.minimum_group_size)
 
     def strategy_for(self, links: Callable[[], LinkGaps] = LinkGaps) -> Strategy:
         """The strategy; one that learns reads the links of earlier releases."""

@@ -32,6 +32,7 @@ from serigraph.publishing.published import (
 from serigraph.publishing.terms import (
     advice,
     check_new_people,
+    check_registry,
     default_label,
     draft_of,
     is_dated_back,
@@ -96,6 +97,7 @@ def publish(  # one keyword per option of a release; one straight sequence
         writer, rules = work.writer, str(policy_path(opened))
         writer.ensure_follows(after)
         policy = policy_in_force(opened, writer.releases)
+        check_registry(writer.releases, policy, has_registry=registry is not None)
         named = label or default_label(table, len(writer.releases) + 1)
 
         progress("reading")
@@ -118,7 +120,13 @@ def publish(  # one keyword per option of a release; one straight sequence
         over_time = kept.over_time(policy.persistence_of)
         check_transient(over_time, overridden, writer.releases)
         strategy = policy.strategy_for(recalled.link_gaps)
-        plan = plan_of(policy, strategy, named, allow_suppression)
+        plan = plan_of(
+            policy,
+            strategy,
+            named,
+            allow_suppression=allow_suppression,
+            has_registry=registry is not None,
+        )
         unwritten = recalled.make(plan, randomness, progress)
         made = unwritten.facts
 

@@ -52,6 +52,7 @@ class Status(ShortRepr):
     closest: tuple[ClosestPairs, ...]  # one per release
     over_time: tuple[ValueOverTime, ...]  # whether values persist, as far as releases tell
     notes: tuple[str, ...]  # what the publisher should attend to
+    known_members: int = 0  # of every group, to the adversary; they come on top of the ratios
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -137,6 +138,7 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
             *notes_on_unknown(opened.unknown_files()),
             *notes_on_persistence(assumption, kept, over_time),
         ),
+        known_members=policy.guarantee.known_members,
     )
 
 

@@ -94,11 +94,28 @@ def closest(pair: WorstPair | None) -> str:
     return f"{exact(pair.probability)}{named}; its threshold: {exact(pair.threshold)}"
 
 
-def verdict(releases: int, worst: WorstPair | None, assumption: Assumption) -> str:
+def knowing_members(number: int) -> str:
+    """What an adversary knows of the members of groups, in words; empty if nothing.
+
+    >>> knowing_members(2)
+    'an adversary who knows 2 other members of every group, and that they do not hold its values'
+    """
+    if not number:
+        return ""
+    who, they = (
+        ("1 other member", "it does") if number == 1 else (f"{number} other members", "they do")
+    )
+    return f"an adversary who knows {who} of every group, and that {they} not hold its values"
+
+
+def verdict(
+    releases: int, worst: WorstPair | None, assumption: Assumption, known_members: int = 0
+) -> str:
     """The headline, with what the promise rests on; ``worst`` is the worst pair of the series."""
     over = "in this release" if releases == 1 else f"over all {releases} releases"
     nobody = f"{over} nobody can be linked to a protected value with a probability above its "
-    return f"{_promise(assumption, f'{nobody}threshold')}. Worst case: {closest(worst)}."
+    by = f", even by {knowing_members(known_members)}" if known_members else ""
+    return f"{_promise(assumption, f'{nobody}threshold{by}')}. Worst case: {closest(worst)}."
 
 
 def _promise(assumption: Assumption, holds: str) -> str:
@@ -135,8 +152,11 @@ def lowered(pairs: Iterable[WorstPair | None], policy: Mapping[str, Any]) -> lis
     return [LOWERED_THRESHOLDS] if is_lower else []
 
 
-def context_section(publisher: Publisher, adversary: str, assumption: Assumption) -> Section:
+def context_section(
+    publisher: Publisher, adversary: str, assumption: Assumption, known_members: int
+) -> Section:
     """Who publishes, for whom, and against whom the promise holds."""
+    known = knowing_members(known_members)
     return Section(
         "Context assessment",
         lead="Who publishes, for whom, and what an adversary is assumed to know.",
@@ -150,6 +170,7 @@ def context_section(publisher: Publisher, adversary: str, assumption: Assumption
         notes=[
             f"The assumed adversary {ADVERSARIES[adversary]}. The adversary wants to link a person "
             "to a protected value in any of the releases.",
+            *([f"The promise is made against {known}."] if known else []),
         ],
     )
 

@@ -24,7 +24,15 @@ from serigraph.verification.composition import Composition, Shown
 from serigraph.verification.earlier import EarlierGroups, EarlierReleases
 from serigraph.verification.exactly import distinct_exposures
 from serigraph.verification.gaps import check_gaps
+from serigraph.verification.persisting import (
+    CohortFindings,
+    Released,
+    Rules,
+    check_persisting,
+    check_stated,
+)
 from serigraph.verification.proposal import Proposal, check_proposal
+from serigraph.verification.recorded_cohorts import CohortTerms
 from serigraph.verification.survival import survey
 
 
@@ -34,35 +42,58 @@ def verify(
     proposal: Proposal,
     *,
     whole: Population | None = None,
+    table: Population | None = None,
+    cohort_terms: CohortTerms | None = None,
     presence_known: bool,
     minimum_size: int,
+    known_members: int = 0,
     where: str,
     report: Report = lambda _done, _total: None,
 ) -> Proof:
     """Check a proposed release; returns a `Proof`, or raises `GuaranteeExceeded`.
 
     Everybody in a group is charged for every protected value in it, whether present, absent or a
-    holder. If presence is known to the adversary, it chooses among the present members only.
+    holder. If presence is known to the adversary, it chooses among the present members only. It
+    chooses among all but ``known_members`` of a group, whom it knows not to hold its values.
 
     ``whole`` is the population before suppression, if anything was suppressed. Its thresholds are
     those before this release; what the gaps between the two reveal is charged to everybody in the
     earlier releases.
+
+    If values persist, ``cohort_terms`` say how cohorts are kept, and ``table`` has everybody of the
+    table and the registry with all values, before anybody was withheld; ``whole`` comes after that.
+    No formula of one release applies to such values: see ``check_persisting``.
     """
+    check_stated(
+        *(population, proposal, table, cohort_terms), presence_known=presence_known, where=where
+    )
     gaps: tuple[Gap, ...] = ()
     if whole is not None and whole is not population:
-        gaps = check_gaps(whole, population, earlier, where)
+        gaps = check_gaps(whole, population, earlier, where, known_members)
     check_proposal(population, proposal, where)
     shown = Shown.of(population, proposal.group)
     size = shown.present if presence_known else shown.people
     _check_sizes(size, minimum_size, where)
-    composition = Composition.of(population, shown.group, size)
+    standing: CohortFindings | None = None
+    if table is not None and cohort_terms is not None and proposal.cohorts is not None:
+        standing = check_persisting(
+            Released(table, population if whole is None else whole, population),
+            earlier,
+            proposal.group,
+            proposal.cohorts,
+            Rules(cohort_terms, known_members, minimum_size, where),
+        )
+    composition = Composition.of(population, shown.group, size, known_members)
+    charged = composition.of_transient(population, shown.group)
     names = [value.name for value in population.protected]
     ids, present, group = population.ids, population.present, shown.group
-    past = earlier.groups_of(ids.gather(composition.charged), names, first_half(report))
+    past = earlier.groups_of(ids.gather(charged.charged), names, first_half(report))
     thresholds = [value.threshold for value in population.protected]
-    found = survey(composition, past, thresholds, second_half(report))
+    found = survey(charged, past, thresholds, second_half(report))
     pairs = np.concatenate([found.close, found.worst])
-    worst = _decide_exactly(pairs, population, composition, past, where)
+    worst = _decide_exactly(pairs, population, charged, past, where)
+    if standing is not None:
+        worst += standing.worst
     is_member = group < len(size)
     holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
     if not is_member.all():
@@ -79,13 +110,14 @@ def verify(
         value_name=pl.Series(names, dtype=pl.Enum(names)).gather(composition.value),
         value_count=composition.count,
         largest=max((pair.probability for pair in worst), default=Fraction(0)),
-        pairs=composition.pairs,
+        pairs=charged.pairs + (standing.pairs if standing is not None else 0),
         exact_pairs=len(found.close),
         holder=holder,
         held=population.held,
         protected_names=tuple(names),
         worst=worst_of(worst),
         gaps=gaps,
+        cohorts=standing.changes(population.ids, is_member) if standing is not None else None,
     )
 
 
@@ -116,7 +148,9 @@ def _decide_exactly(
         probability = breach_probability(exposures)
         if probability > value.threshold:
             group = int(composition.group_of(np.array([entry]))[0])
-            raise _exceeded(exposures, probability, value.threshold, f"{where}, group {group}")
+            people = int(composition.people[group]), composition.known
+            at = f"{where}, group {group}"
+            raise _exceeded(exposures, people, probability, value.threshold, at)
         known = worst.get(value.threshold)
         if known is None or probability > known.probability:
             worst[value.threshold] = WorstPair(value.name, probability, value.threshold)
@@ -124,15 +158,21 @@ def _decide_exactly(
 
 
 def _exceeded(
-    exposures: tuple[Exposure, ...], probability: Fraction, threshold: Fraction, where: str
+    exposures: tuple[Exposure, ...],
+    people: tuple[int, int],
+    probability: Fraction,
+    threshold: Fraction,
+    where: str,
 ) -> GuaranteeExceeded:
-    now = exposures[-1]
+    """The refusal of a pair with these exposures; ``people`` are those of the last group, and how
+    many of them are known."""
+    size, known = people
     ratio = minimum_ratio(threshold, survival(exposures[:-1]))
     remedy = (
         "keep this value out of the group: the budget of one of its members is used up"
         if ratio == float("inf")
-        else f"give this group at least {smallest_size(ratio, now.count)} members "
-        f"(now {now.size}), or suppress"
+        else f"give this group at least {smallest_size(ratio, exposures[-1].count) + known} "
+        f"members (now {size}), or suppress"
     )
     return GuaranteeExceeded(
         f"breach probability would be {probability} ({float(probability):.3f}), above {threshold}",

@@ -37,6 +37,7 @@ from serigraph.engines.spark.release import (
 from serigraph.engines.spark.session import check_executors, spark_session
 from serigraph.engines.spark.sources import table_frame
 from serigraph.engines.spark.verifier_ledger import VerifierFrames
+from serigraph.errors import InputRefused
 from serigraph.ledger import (
     ReleaseDraft,
     ReleaseRecord,
@@ -106,6 +107,12 @@ class _Workplace:
     measure: Measure
 
     def read(self, table: Any, registry: Any, policy: Policy, query: str) -> _Sources:
+        if policy.guarantee.known_members:
+            raise InputRefused(
+                "releases against an adversary who knows members of groups are made on one machine",
+                where="known_members in [guarantee]",
+                remedy="omit --engine (engine in Python)",
+            )
         reading = policy.reading.model_copy(update={"query": query}) if query else policy.reading
         roles = roles_of(policy)
         frames = {TABLE: table_frame(self.session, table, reading, roles)}
@@ -215,6 +222,13 @@ class _Recalled:
         return self.run.ledger.link_gaps()
 
     def make(self, plan: Plan, _randomness: Randomness | None, progress: Progress) -> _Unwritten:
+        if plan.cohorts is not None:
+            raise InputRefused(
+                "releases with values that persist cannot be made on Spark yet",
+                where=f"release {plan.label}",
+                remedy="publish on one machine (without --engine spark), or set the persistence of "
+                'all values to "transient" if they change freely between releases',
+            )
         made = make_release_on_spark(self.placed, plan, self.run, progress)
         return _Unwritten(self.writer, self.run, self.placed.everybody.ids, made)
 
