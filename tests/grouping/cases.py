@@ -84,6 +84,7 @@ def case(
     method: Method = "top-down",
     interleave: bool = False,
     minimum_size: int = 1,
+    known_members: int = 0,
     seed: int = 0,
 ) -> Case:
     """Lay plain people out as arrays."""
@@ -126,6 +127,7 @@ def case(
             ),
             minimum_size=minimum_size,
             interleave=interleave,
+            known_members=known_members,
         ),
         method=method,
         weight=population.present.astype(np.uint8),
@@ -228,5 +230,6 @@ def cases(draw: st.DrawFn, *, interleave: bool | None = None) -> Case:
         method=draw(st.sampled_from(["top-down", "bottom-up"])),
         interleave=interleaves,
         minimum_size=draw(st.sampled_from([1, 1, 2, 4])),
+        known_members=draw(st.sampled_from([0, 0, 1, 2, 3])),
         seed=draw(st.integers(0, 5)),
     )

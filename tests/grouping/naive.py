@@ -70,10 +70,13 @@ def is_bearable(
 
 
 def unbearable_values(
-    members: Sequence[Person], strategies: Sequence[Strategy], thresholds: Sequence[Fraction]
+    members: Sequence[Person],
+    strategies: Sequence[Strategy],
+    thresholds: Sequence[Fraction],
+    known: int,
 ) -> set[int]:
-    """The values in a group that some member cannot bear."""
-    size = sum(person.counts_in_size for person in members)
+    """The values in a group that some member cannot bear, if ``known`` others hide nobody."""
+    size = sum(person.counts_in_size for person in members) - known
     counts = Counter(value for person in members for value in person.held)
     return {
         value

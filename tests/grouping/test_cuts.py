@@ -85,8 +85,10 @@ def need(f: GroupingInput, side: list[int], size: int) -> float:
         for value in f.held[f.held_start[person] : f.held_start[person + 1]]
     )
     if not f.interleave:
-        return max((number * f.base[value] for value, number in holders.items()), default=0.0)
-    caps = {value: int(size * (1 + SLACK) / f.base[value]) or 1 for value in holders}
+        asked = (number * f.base[value] + f.known for value, number in holders.items())
+        return max(asked, default=0.0)
+    room = max(size - f.known, 0) * (1 + SLACK)
+    caps = {value: int(room / f.base[value]) or 1 for value in holders}
     return max((-(-number // caps[value]) * size for value, number in holders.items()), default=0)
 
 

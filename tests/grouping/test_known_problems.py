@@ -37,9 +37,9 @@ def test_a_violating_group_is_not_rescued_by_its_parts(interleave: bool) -> None
         [HALF] * 4,
         interleave=interleave,
     )
-    assert unbearable_values(people, problem.strategies, problem.thresholds) == {s}
+    assert unbearable_values(people, problem.strategies, problem.thresholds, 0) == {s}
     for part in (people[:2], people[2:]):
-        assert unbearable_values(part, problem.strategies, problem.thresholds) == set()
+        assert unbearable_values(part, problem.strategies, problem.thresholds, 0) == set()
     assert problem.unbearable() == {s}
 
 

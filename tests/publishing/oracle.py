@@ -36,6 +36,7 @@ class Export:
     labels: tuple[str, ...]
     thresholds: tuple[Fraction, ...]
     adversaries: tuple[str, ...]
+    known_members: tuple[int, ...]
     groups: tuple[dict[int, Group], ...]
 
 
@@ -68,6 +69,7 @@ def read_export(folder: Path) -> Export:
         tuple(releases["label"]),
         tuple(Fraction(text) for text in releases["threshold"]),
         tuple(releases["adversary"]),
+        tuple(releases["known_members"]),
         tuple(groups),
     )
 
@@ -82,10 +84,12 @@ def largest_by_release(export: Export) -> Iterator[dict[str, Fraction]]:
     steps: dict[tuple[int, int, int], int] = {}
     standing: dict[tuple[str, str], int] = {}
     largest: dict[str, Fraction] = {}
-    for adversary, groups in zip(export.adversaries, export.groups, strict=True):
+    for adversary, known, groups in zip(
+        export.adversaries, export.known_members, export.groups, strict=True
+    ):
         touched: dict[str, set[int]] = defaultdict(set)
         for group in groups.values():
-            people = group.present if adversary == "presence known" else group.size
+            people = (group.present if adversary == "presence known" else group.size) - known
             for value, count in group.values.items():
                 for person in group.members:
                     step = (standing.get((person, value), 0), people, count)

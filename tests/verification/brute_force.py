@@ -13,9 +13,12 @@ def probabilities(
     group: Sequence[int],
     releases: Sequence[Sequence[PastGroup]],
     presence_known: bool,
+    known: int = 0,
 ) -> dict[tuple[int, str], Fraction]:
     """The breach probability of every member and every value of its group, if this is published.
 
+    The adversary knows ``known`` members of every group now not to hold its values; where only
+    holders are left, they are certain. Past groups give the people to choose from.
     Groups in which nobody has a record are not published, and expose nobody.
     """
     found = {}
@@ -29,7 +32,7 @@ def probabilities(
         for name in held:
             count = sum(name in names_held(people[i].values) for i in members)
             for i in members:
-                kept = 1 - Fraction(count, size)
+                kept = 1 - Fraction(count, max(size - known, count))
                 for release in releases:
                     for past in release:
                         if i in past.members and name in past.counts:

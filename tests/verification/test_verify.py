@@ -38,6 +38,7 @@ def examine(
     boxes: list[tuple[tuple[int, int], tuple[int, int]]] | None = None,
     presence_known: bool = False,
     minimum_size: int = 1,
+    known_members: int = 0,
 ) -> Proof:
     """Verify groups without regions, or with boxes given as (low, high) corners."""
     names = protected_names(people)
@@ -53,6 +54,7 @@ def examine(
         ),
         presence_known=presence_known,
         minimum_size=minimum_size,
+        known_members=known_members,
         where="release r1",
     )
 
@@ -92,15 +94,26 @@ def test_the_worst_pair_is_the_one_closest_to_its_own_threshold(
 
 
 @unhurried
-@given(cases(), st.fractions(min_value=Fraction(1, 50), max_value=Fraction(49, 50)))
+@given(
+    cases(),
+    st.fractions(min_value=Fraction(1, 50), max_value=Fraction(49, 50)),
+    st.integers(0, 3),
+)
 def test_it_agrees_with_brute_force(
-    case: tuple[list[Person], list[int], list[list[PastGroup]], bool], threshold: Fraction
+    case: tuple[list[Person], list[int], list[list[PastGroup]], bool],
+    threshold: Fraction,
+    known: int,
 ) -> None:
     people, group, releases, presence_known = case
     names = protected_names(people)
     thresholds = dict.fromkeys(names, threshold)
-    found = probabilities(people, group, releases, presence_known)
-    options = {"releases": releases, "thresholds": thresholds, "presence_known": presence_known}
+    found = probabilities(people, group, releases, presence_known, known)
+    options = {
+        "releases": releases,
+        "thresholds": thresholds,
+        "presence_known": presence_known,
+        "known_members": known,
+    }
     if is_kept(found, thresholds):
         proof = examine(people, group, **options)
         assert proof.pairs == len(found)

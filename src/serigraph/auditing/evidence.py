@@ -70,8 +70,9 @@ class Evidence(Undisclosed):
     start: NDArray[np.int64]
     value: NDArray[np.int32]  # of each entry
     count: NDArray[np.int64]  # n_{j,s}
-    size: NDArray[np.int64]  # n_j: the people that the assumed adversary has to choose from
+    size: NDArray[np.int64]  # n_j: the group's people as the assumed adversary sees them
     present_size: NDArray[np.int64]  # those of them that have a record
+    known_members: tuple[int, ...] = ()  # of every group of each release; empty: none
     persists: NDArray[np.bool_] | None = None  # [release, value]; None if no value does
 
     def __post_init__(self) -> None:
@@ -83,6 +84,7 @@ class Evidence(Undisclosed):
             and int(self.start[-1]) == entries
             and len(self.count) == len(self.size) == len(self.present_size) == entries
             and len(self.values) == len(self.thresholds)
+            and len(self.known_members) in (0, len(self.labels))
             and (self.persists is None or self.persists.shape == (self.releases, len(self.values)))
         ):
             raise ImpossibleState("the arrays of the evidence do not fit each other")
@@ -90,6 +92,13 @@ class Evidence(Undisclosed):
     @property
     def releases(self) -> int:
         return len(self.labels)
+
+    def choices(self, size: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Of these many people for each entry, those whom the adversary has to choose from: without
+        known members, and never fewer than the holders."""
+        known = np.array(self.known_members or (0,) * self.releases, dtype=np.int64)
+        entries = np.diff(self.start[self.first_group])
+        return np.maximum(size - np.repeat(known, entries), self.count)
 
     def of_transient(self) -> Evidence:
         """Without what releases show of values that persist: no sum or product over releases
@@ -133,7 +142,7 @@ class Assumption:
 
 def as_promised(evidence: Evidence) -> Assumption:
     """The adversary of the policy, and releases that are independent of each other (Lemma 4)."""
-    return Assumption("as promised", evidence.memberships.group, evidence.size)
+    return Assumption("as promised", evidence.memberships.group, evidence.choices(evidence.size))
 
 
 def presence_known(evidence: Evidence) -> Assumption:
@@ -141,16 +150,15 @@ def presence_known(evidence: Evidence) -> Assumption:
     return Assumption(
         "presence known",
         np.where(evidence.memberships.present, evidence.memberships.group, np.int32(-1)),
-        np.maximum(evidence.present_size, evidence.count),
+        evidence.choices(evidence.present_size),
     )
 
 
 def added_up(evidence: Evidence) -> Assumption:
     """The sum of the releases' risks (Boole), a bound if each release keeps its n_s/n whatever the
     others show. Not a bound if values persist."""
-    return Assumption(
-        "probabilities added up", evidence.memberships.group, evidence.size, adds=True
-    )
+    left = evidence.choices(evidence.size)
+    return Assumption("probabilities added up", evidence.memberships.group, left, adds=True)
 
 
 def members_known(evidence: Evidence, number: int) -> Assumption:

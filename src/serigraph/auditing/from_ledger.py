@@ -72,6 +72,7 @@ def evidence_of(series: Series, releases: Sequence[ReleaseRecord]) -> Evidence:
         count=together["count"].to_numpy().astype(np.int64),
         size=np.concatenate([[], *sizes]).astype(np.int64),
         present_size=np.concatenate([[], *present_sizes]).astype(np.int64),
+        known_members=tuple(release.known_members for release in known),
         persists=persisting_values(known, names.to_list()),
     )
 

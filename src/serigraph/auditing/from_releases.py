@@ -132,7 +132,7 @@ def gather_evidence(matched: Sequence[Matched], policy: Policy) -> Evidence:
         somewhere = np.unique(each.person)
         place = np.full(len(each.ids), -1, dtype=np.int64)
         place[somewhere] = _places(each.ids.gather(somewhere), ids)
-        person, combined, entries = _combined(each, index)
+        person, combined, entries = _combined(each, index, policy.guarantee.known_members)
         memberships.append((place[person], combined + first_group[-1], each.present[person]))
         parts.append(entries)
         first_group.append(first_group[-1] + int(combined.max(initial=-1)) + 1)
@@ -156,6 +156,7 @@ def gather_evidence(matched: Sequence[Matched], policy: Policy) -> Evidence:
         count=together["count"].to_numpy().astype(np.int64),
         size=together["size"].to_numpy().astype(np.int64),
         present_size=together["present_size"].to_numpy().astype(np.int64),
+        known_members=(policy.guarantee.known_members,) * len(matched),
     )
 
 
@@ -322,7 +323,7 @@ def _entries(
 
 
 def _combined(
-    matched: Matched, index: pl.DataFrame
+    matched: Matched, index: pl.DataFrame, known: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], pl.DataFrame]:
     """People with the set of groups that they may be in, and the largest risk of each set.
 
@@ -349,8 +350,9 @@ def _combined(
         distinct.explode("group")
         .join(held, on="group")
         .with_columns(
-            risk=pl.col("count") / pl.col("size"),
-            risk_if_present=pl.col("count") / pl.col("present_size"),
+            risk=pl.col("count") / pl.max_horizontal(pl.col("size") - known, "count"),
+            risk_if_present=pl.col("count")
+            / pl.max_horizontal(pl.col("present_size") - known, "count"),
         )
         .sort("risk", "risk_if_present", descending=True)
         .unique(["set", "index"], keep="first", maintain_order=True)

@@ -11,7 +11,7 @@ from serigraph.auditing.alikeness import crowds_of_releases
 from serigraph.auditing.from_releases import Tolerated, first_choice, gather_evidence, match_release
 from serigraph.auditing.known_people import know_people
 from serigraph.auditing.reading import read_release
-from serigraph.auditing.result import Examined, examine
+from serigraph.auditing.result import Examined, examine, notes_on_known_members
 from serigraph.errors import InputRefused
 from serigraph.policy import Policy, read_policy
 from serigraph.tables import read_table
@@ -64,6 +64,9 @@ def audit_releases(
         rules.threshold,
         known_members=known_members,
         worst=worst,
-        notes=tuple(note for each in matched for note in each.notes),
+        notes=(
+            *notes_on_known_members(rules.guarantee.known_members),
+            *(note for each in matched for note in each.notes),
+        ),
         crowds=crowds_of_releases(read, matched, evidence, tables, rules, choice, known_members),
     )

@@ -80,6 +80,17 @@ class Examined:
     pseudonyms: dict[str, str | int] = field(repr=False)
 
 
+def notes_on_known_members(number: int) -> tuple[str, ...]:
+    """The note on an adversary who knows members of groups."""
+    if not number:
+        return ()
+    known = "1 other member" if number == 1 else f"{number} other members"
+    return (
+        f"the promise is made against an adversary who knows {known} of every group: probabilities "
+        f"are n_s/(n - {number})",
+    )
+
+
 def examine(
     evidence: Evidence,
     threshold: Fraction,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from serigraph.auditing.auditor import Auditing, ThisMachine, refuse_name
-from serigraph.auditing.result import Examined, audit_of
+from serigraph.auditing.result import Examined, audit_of, notes_on_known_members
 from serigraph.errors import SeriesError
 from serigraph.ledger import Series, notes_on_unknown
 from serigraph.privacy.thresholds import parse_threshold
@@ -57,6 +57,10 @@ def audit_series(
         labels=[release.label for release in releases],
         members=[release.members for release in releases],
         agreement=agreement,
-        notes=(*notes_on_unknown(opened.unknown_files()), *notes),
+        notes=(
+            *notes_on_known_members(releases[-1].known_members),
+            *notes_on_unknown(opened.unknown_files()),
+            *notes,
+        ),
         crowds=crowds,
     )

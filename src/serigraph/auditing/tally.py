@@ -76,7 +76,7 @@ def tally(
     promised = as_promised(transient)
     whole = survey(transient, promised)
     others = [presence_known(transient), added_up(transient)]
-    if known_members > 0:
+    if known_members > max(transient.known_members, default=0):
         others.append(members_known(transient, known_members))
     linked = (*_worst(transient, promised, whole, worst), *_worst_alike(evidence, alike))
     return Tally(
@@ -88,7 +88,7 @@ def tally(
         assumptions=tuple(
             OtherAssumption(each.name, survey(transient, each).after[-1]) for each in others
         ),
-        worst=tuple(sorted(linked, key=_badness)[:worst]),
+        worst=tuple(sorted(linked, key=lambda each: _badness(each)[:2])[:worst]),
         cohorts=tuple(each.figures for each in alike),
     )
 

@@ -38,6 +38,8 @@ def command(
         say("Never in a group with this value.")
     for each in found.exposures:
         kind = "present" if each.present else "absent"
+        if each.known_members:
+            kind += f", {each.known_members:,} known"
         say(f"  {each.label:<20} n = {each.size:>6,}  n_s = {each.count:>4,}  ({kind})")
     say(
         f"Survival {float(found.survival):.6f}; probability of ever being linked "

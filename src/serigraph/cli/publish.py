@@ -96,6 +96,7 @@ def _tell_machines(release: Published) -> None:
             "published_at": record.published_at,
             "threshold": record.threshold,
             "adversary": record.adversary,
+            "known_members": record.known_members,
             "chain": record.chain,
             "folder": release.folder,
             "figures": plain(release.figures),

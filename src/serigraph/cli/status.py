@@ -53,6 +53,7 @@ def command(
                 "pairs_by_tenth_of_budget_spent": found.spent,
                 "values": found.values,
                 "ratio_by_link": found.ratios,
+                "known_members": found.known_members,
                 "notes": found.notes,
             }
         )
@@ -77,7 +78,9 @@ def _tell(found: Status) -> None:
     _tell_singled_out(found)
     if found.closest and found.closest[-1].in_series is not None:
         say(f"Over the whole series: worst probability {found.closest[-1].in_series}")
-    say(f"Members required per holder at the 1st, 2nd, ... exposure: {_ratios(found.ratios)}")
+    known = f", besides {found.known_members:,} known" if found.known_members else ""
+    ratios = _ratios(found.ratios)
+    say(f"Members required per holder at the 1st, 2nd, ... exposure{known}: {ratios}")
     if not found.pairs:
         return
     say(

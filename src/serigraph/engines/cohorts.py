@@ -29,8 +29,6 @@ from serigraph.recoding import extents
 from serigraph.runtime.randomness import Randomness
 from serigraph.short_repr import Undisclosed
 from serigraph.tables.cells import counted
-from serigraph.verification import CohortTerms as VerifierTerms
-from serigraph.verification import ProposedCohorts
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,29 +47,6 @@ class CohortsBefore(Undisclosed):
     def subset(self, kept: NDArray[np.bool_]) -> CohortsBefore:
         """For some of the people of the release only."""
         return CohortsBefore(self.recorded, self.attendance[kept], self.shown)
-
-
-@dataclass(frozen=True, repr=False)
-class InCohorts(Undisclosed):
-    """The cohorts of a release, for the verifier."""
-
-    table: Population  # everybody with all values, before anybody was withheld
-    arrangement: Arrangement
-    shown_before: tuple[ProtectedValue, ...]
-
-    def proposed(self) -> ProposedCohorts:
-        return ProposedCohorts(self.arrangement.cohort, self.arrangement.retired)
-
-    def terms(self, plan: Plan) -> VerifierTerms | None:
-        """What the verifier has to know of the policy."""
-        if plan.cohorts is None:
-            return None
-        held = set(self.table.protected_names)
-        return VerifierTerms(
-            size=plan.cohorts.size,
-            may_depart=plan.cohorts.may_depart,
-            shown_before=tuple(value for value in self.shown_before if value.name not in held),
-        )
 
 
 def arranged(

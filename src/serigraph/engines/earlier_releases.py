@@ -29,6 +29,7 @@ def ledger_on_disk(layout: Layout, releases: Sequence[ReleaseRecord]) -> LedgerO
                 members=release.members,
                 groups=release.groups,
                 is_presence_known=release.is_presence_known,
+                known_members=release.known_members,
             )
             for release in releases
         )

@@ -46,6 +46,14 @@ class CohortTerms:
     has_registry: bool
     protect: Callable[[str], ProtectedValue]  # what the policy says of a value or class by its name
 
+    def persists(self, name: str) -> bool:
+        """Whether a protected value or class does."""
+        return self.protect(name).persists
+
+    def threshold_of(self, name: str) -> Fraction:
+        """The threshold of a value or class."""
+        return self.protect(name).threshold
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -93,6 +101,9 @@ class VerifiedRelease(Undisclosed):
     def unique_rows(self) -> int:
         """Rows whose published quasi-identifiers no other row has."""
         if "quasi_identifiers" not in self.tables:
+            if self.proof.cohorts is not None:  # their regions may be the same
+                columns = [domain.name for domain in self.population.domains]
+                return int(self.tables["table"].select(columns).is_unique().sum())
             # Regions are disjoint: a row shares its region with the rows of its group only.
             return int(np.count_nonzero(self.proof.present_size == 1))
         shown = self.proof.ids
@@ -199,8 +210,8 @@ class Engine(Protocol):
     def auditor(self, series: Series) -> AbstractContextManager[Auditor]:
         """The reader of a series for an audit."""
 
-    def export(self, series: Series, folder: Path) -> None:
-        """Write the ledger as Parquet, by the published contract."""
+    def export(self, series: Series, folder: Path, *, confidential: bool) -> None:
+        """Write the ledger as Parquet, by the published contract; see ``Series.export``."""
 
 
 class Workplace(Protocol):

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.engines.cohorts import CohortsBefore, InCohorts, arranged, united
+from serigraph.cohorts import Arrangement
+from serigraph.engines.cohorts import CohortsBefore, arranged, united
 from serigraph.engines.interface import Plan, VerifiedRelease
 from serigraph.engines.suppression import (
     Counts,
@@ -28,7 +29,13 @@ from serigraph.recoding import bucketised, extents, generalised, normalised_widt
 from serigraph.runtime.progress import Progress, no_progress
 from serigraph.runtime.randomness import Randomness, shuffled
 from serigraph.runtime.threads import TOGETHER, parallel_map, slices
-from serigraph.verification import EarlierReleases, Proposal, check_gaps, verify
+from serigraph.verification import (
+    EarlierReleases,
+    Proposal,
+    ProposedCohorts,
+    check_gaps,
+    verify,
+)
 
 
 def make_release(
@@ -71,7 +78,7 @@ def make_release(
         if not population.present.any():
             hopeless = "suppression would leave nobody to publish"
         elif population is not whole:
-            check_gaps(whole, population, earlier, plan.label)
+            check_gaps(whole, population, earlier, plan.label, plan.known_members)
     except GuaranteeExceeded as exceeded:
         hopeless = exceeded.what
     except TellingGaps as telling:
@@ -91,7 +98,8 @@ def make_release(
         grouping,
         randomness,
         progress=progress,
-        cohorts=None if cohorts is None else InCohorts(table, cohorts, before.shown),
+        table=table,
+        cohorts=cohorts,
     )
 
 
@@ -151,15 +159,17 @@ def finished(
     grouping: Grouping,
     randomness: Randomness,
     progress: Progress = no_progress,
-    cohorts: InCohorts | None = None,
+    table: Population | None = None,
+    cohorts: Arrangement | None = None,
 ) -> VerifiedRelease:
-    """Verify groups, and recode their people; ``whole`` is the population before suppression."""
+    """Verify groups, and recode their people; ``whole`` is the population before suppression, and
+    ``table`` that before ``cohorts`` were arranged."""
     demand = demand_of(population.protected, plan)
     grouping = _relabelled(grouping, population.present, randomness)
     progress("verifying")
     # Recoding does not wait for the verifier, but no table leaves before it agrees.
     with ThreadPoolExecutor(1) as beside:
-        cohort = None if cohorts is None else cohorts.arrangement.cohort
+        cohort = None if cohorts is None else cohorts.cohort
         recoded = beside.submit(_recoded, population, demand, plan, grouping, randomness, cohort)
         proof = verify(
             population,
@@ -169,11 +179,11 @@ def finished(
                 grouping.group,
                 grouping.low,
                 grouping.high,
-                None if cohorts is None else cohorts.proposed(),
+                None if cohorts is None else ProposedCohorts(cohorts.cohort, cohorts.retired),
             ),
             whole=whole,
-            table=None if cohorts is None else cohorts.table,
-            cohort_terms=None if cohorts is None else cohorts.terms(plan),
+            table=None if cohorts is None else table,
+            cohort_terms=plan.cohorts,
             known_members=plan.known_members,
             presence_known=plan.is_presence_known,
             minimum_size=plan.minimum_size,

@@ -52,18 +52,18 @@ def excess_holders(
     protected: Sequence[ProtectedValue],
     holders: NDArray[np.int64],
     base: NDArray[np.float64],
-    people: int,
+    cover: int,
     clearance: Fraction,
 ) -> dict[int, int]:
-    """The values with more holders than any grouping of ``people`` allows, and how many holders are
-    left out; only the first class, if there is one among them.
+    """The values with more holders than any grouping allows, given how many people give ``cover``,
+    and how many holders are left out; only the first class, if there is one among them.
 
     Suppressing a class also suppresses values and other classes: ask again until nothing is left.
     """
-    found = np.flatnonzero(holders * base > people * (1 + 1e-12)).tolist()
+    found = np.flatnonzero(holders * base > cover * (1 + 1e-12)).tolist()
     classes = [value for value in found if protected[value].stands_for]
     return {
-        value: int(holders[value] - np.floor(people / base[value] * float(1 - clearance)))
+        value: int(holders[value] - np.floor(cover / base[value] * float(1 - clearance)))
         for value in classes[:1] or found
     }
 
@@ -92,16 +92,17 @@ def refusal(
     ``hopeless``, for the reason given.
     """
     holders, people = before.holders, before.people
+    cover = cover_of(people, plan)
     problems = []
     is_beyond_any_strategy = is_used_up = False
     for number, value in enumerate(before.protected):
         if value.name not in missing:
             continue
-        is_beyond_any_strategy |= int(holders[number]) > people * value.threshold
-        if holders[number] * base[number] > people:
+        is_beyond_any_strategy |= int(holders[number]) > cover * value.threshold
+        if holders[number] * base[number] > cover:
             problems.append(
                 f"value {value.name!r} is held by {holders[number]:,} of {people:,} people; the "
-                f"target {base[number]:.2f} allows {int(people / base[number]):,}"
+                f"target {base[number]:.2f} allows {int(cover / base[number]):,}"
             )
         else:
             problems.append(
@@ -161,7 +162,13 @@ def demand_of(protected: Sequence[ProtectedValue], plan: Plan) -> Demand:
         ),
         minimum_size=plan.minimum_size,
         interleave=plan.form == "bucketised",
+        known_members=plan.known_members,
     )
+
+
+def cover_of(people: int, plan: Plan) -> int:
+    """How many of these people the adversary has to choose from if they are one group."""
+    return max(people - plan.known_members, 0)
 
 
 def thinned(
@@ -173,12 +180,13 @@ def thinned(
     thresholds; ``TellingGaps`` if nothing is left of one.
     """
     while True:
-        population = charged(whole, population)
+        population = charged(whole, population, plan.known_members)
         base = demand_of(population.protected, plan).base_targets(population)
         # Where presence is known, people who lose their record no longer give cover to others.
         people = len(population.values) if plan.is_presence_known else population.size
         holders = np.bincount(population.held, minlength=len(base))
-        excess = excess_holders(population.protected, holders, base, people, plan.clearance)
+        cover = cover_of(people, plan)
+        excess = excess_holders(population.protected, holders, base, cover, plan.clearance)
         if not excess:
             return population
         person, value = _drawn(population, excess, randomness)
@@ -192,7 +200,7 @@ def withdrawn(population: Population, values: NDArray[np.int32]) -> Population:
     return population.without(holder[is_held], population.held[is_held])
 
 
-def charged(whole: Population, population: Population) -> Population:
+def charged(whole: Population, population: Population, known_members: int) -> Population:
     """The population with the thresholds that its gaps leave; see `serigraph.privacy.gaps`."""
     if population is whole:
         return population
@@ -215,6 +223,7 @@ def charged(whole: Population, population: Population) -> Population:
             missing_without_record=int(missing[number] - missing_silently[number]),
             silent=records - int(holders[number]),
             missing_silently=int(missing_silently[number]),
+            known=known_members,
         )
         if risk > each.threshold:
             raise TellingGaps(population)

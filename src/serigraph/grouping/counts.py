@@ -56,21 +56,36 @@ def sort_values(s: Scratch, touched: int) -> None:
 
 
 @kernel_helper
+def cover(f: GroupingInput, n: int) -> int:
+    """The people among whom the adversary has to choose in a group of ``n`` with a value."""
+    return max(n - f.known, 0)
+
+
+@kernel_helper
+def size_for(f: GroupingInput, asked: float) -> float:
+    """The size of a group in which this many people are ``asked`` for as cover: the known ones come
+    on top, unless nothing is asked."""
+    return asked + f.known if asked > 0.0 else 0.0
+
+
+@kernel_helper
 def has_counts(f: GroupingInput, s: Scratch, people: NDArray[np.uint32], cell: Cell) -> bool:
     """Whether the values' shares alone, without the past, allow the cell; cheap and necessary."""
     n, touched = tally(f, s, people, cell)
     size = group_size(f, s, touched) if f.interleave else n
-    is_valid = n >= f.minimum_size and (touched == 0 or counts_fit(s, f.base, touched, n, size))
+    is_valid = n >= f.minimum_size and (touched == 0 or counts_fit(f, s, f.base, touched, n, size))
     clear(s, touched)
     return is_valid
 
 
 @kernel_helper
-def counts_fit(s: Scratch, need: NDArray[np.float64], touched: int, n: int, size: int) -> bool:
+def counts_fit(
+    f: GroupingInput, s: Scratch, need: NDArray[np.float64], touched: int, n: int, size: int
+) -> bool:
     """Whether the counts let n people be dealt into groups of ``size`` with ``need`` members per
     holder of a value."""
     groups = max(n // max(size, 1), 1)
-    even = n // groups
+    even = cover(f, n // groups)
     fit = True
     for t in range(touched):
         value = s.touched[t]
@@ -83,7 +98,7 @@ def group_size(f: GroupingInput, s: Scratch, touched: int) -> int:
     """The smallest size in which every touched value may have one holder."""
     size = max(f.minimum_size, 1)
     for t in range(touched):
-        size = max(size, int(np.ceil(f.base[s.touched[t]] * (1.0 - SLACK))))
+        size = max(size, int(np.ceil(f.base[s.touched[t]] * (1.0 - SLACK))) + f.known)
     return size
 
 
@@ -93,7 +108,7 @@ def size_needed(f: GroupingInput, s: Scratch, touched: int) -> float:
     need = 0.0
     for t in range(touched):
         need = max(need, s.holders[s.touched[t]] * f.base[s.touched[t]])
-    return need
+    return size_for(f, need)
 
 
 @kernel_helper
@@ -120,18 +135,18 @@ def room_for_all(
     if f.interleave:
         largest = size
         for t in range(touched if knows_needs else 0):
-            largest = max(largest, int(np.ceil(min(s.need[s.touched[t]], LARGEST))))
+            largest = max(largest, int(np.ceil(min(s.need[s.touched[t]], LARGEST))) + f.known)
         room = max(room, apart * largest)
     for t in range(touched):
         value = s.touched[t]
         holders = s.holders[value]
         need = s.need[value] if knows_needs else f.base[value]
         if not f.interleave:
-            needed = int(np.ceil(min(holders * need, LARGEST) * (1.0 - SLACK)))
+            needed = int(np.ceil(min(holders * need, LARGEST) * (1.0 - SLACK))) + f.known
         elif knows_needs:
-            needed = holders * int(np.ceil(min(need, LARGEST) * (1.0 - SLACK)))
+            needed = holders * (int(np.ceil(min(need, LARGEST) * (1.0 - SLACK))) + f.known)
         else:
-            cap = max(int(size * (1.0 + SLACK) / need), 1)
+            cap = max(int(cover(f, size) * (1.0 + SLACK) / need), 1)
             needed = (holders + cap - 1) // cap * size
         room = max(room, needed)
     return room

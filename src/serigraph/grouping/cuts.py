@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from serigraph.grouping.counts import cover, size_for
 from serigraph.grouping.layout import BOX, SLACK, Cell, GroupingInput, Scratch
 from serigraph.grouping.past import are_both_valid
 from serigraph.grouping.sorted_cell import SortedCell
@@ -110,7 +111,7 @@ def possible_cuts(
     first, last = int64(1), blocks - 1
     if not rules.is_blind:
         most = (rules.weight - rules.least) * (1.0 + SLACK)
-        on_left, on_right = find_side_needs(view, d, blocks, rules.size, f.interleave, most)
+        on_left, on_right = find_side_needs(f, view, d, blocks, rules.size, most)
         first, last = max(first, blocks - on_right), min(last, on_left)
     a, b = view.begin[0], view.begin[blocks]
     while first <= last and not may_cut(
@@ -217,10 +218,10 @@ def add_widths(view: SortedCell, blocks: int, most: int) -> None:
 
 @kernel_helper
 def find_side_needs(
-    view: SortedCell, d: int, blocks: int, size: int, interleave: bool, most: float
+    f: GroupingInput, view: SortedCell, d: int, blocks: int, size: int, most: float
 ) -> tuple[int, int]:
     """Write, for the cuts between the ``blocks`` of a column, what the values of each side need:
-    the size of one group or, where groups ``interleave``, of whole groups of ``size`` together.
+    the size of one group or, where groups interleave, of whole groups of ``size`` together.
     Returns how many blocks need at most ``most`` people on the left, and how many on the right;
     nothing is written beyond these."""
     for side in range(2):
@@ -232,10 +233,10 @@ def find_side_needs(
     first, last = a, b - 1
     while first < b and (need_left <= most or need_right <= most):
         # Branch-free: written for everybody, and the last of a block stays.
-        need_left = with_person(view, int64(0), view.ranked[d, first], size, interleave, need_left)
+        need_left = with_person(f, view, int64(0), view.ranked[d, first], size, need_left)
         view.need[0, view.block_of[first] + 1] = need_left
         left += need_left <= most
-        need_right = with_person(view, int64(1), view.ranked[d, last], size, interleave, need_right)
+        need_right = with_person(f, view, int64(1), view.ranked[d, last], size, need_right)
         view.need[1, blocks - view.block_of[last]] = need_right
         right -= need_right <= most
         first += 1
@@ -247,31 +248,32 @@ def find_side_needs(
 
 @kernel_helper
 def with_person(
-    view: SortedCell, side: int, person: int, size: int, interleave: bool, need: float
+    f: GroupingInput, view: SortedCell, side: int, person: int, size: int, need: float
 ) -> float:
     """Count what a ``person`` holds on a ``side``; returns what the values there need now, given
-    the ``need`` before, in groups of ``size`` that may ``interleave``."""
-    need = with_holder(view, side, view.value[person], size, interleave, need)
+    the ``need`` before; groups that interleave are of ``size``."""
+    need = with_holder(f, view, side, view.value[person], size, need)
     if len(view.more) > 0:
         for h in range(view.more_start[person], view.more_start[person + 1]):
-            need = with_holder(view, side, view.more[h], size, interleave, need)
+            need = with_holder(f, view, side, view.more[h], size, need)
     return need
 
 
 @kernel_helper
 def with_holder(
-    view: SortedCell, side: int, value: int, size: int, interleave: bool, need: float
+    f: GroupingInput, view: SortedCell, side: int, value: int, size: int, need: float
 ) -> float:
-    """The same for one ``value``: what its ``side`` needs, if it had the ``need`` before, in groups
-    of ``size`` that may ``interleave``."""
+    """The same for one ``value``: what its ``side`` needs, if it had the ``need`` before; groups
+    that interleave are of ``size``."""
     holders = view.holders[side, value] + 1.0
     view.holders[side, value] = holders
     base = view.base[value]
-    asked = holders * base
-    if interleave and base > 0.0:
+    asked = size_for(f, holders * base)
+    if f.interleave and base > 0.0:
         asked = holders * size
-        if 2.0 * base <= size * (1.0 + SLACK):
-            cap = int(size * (1.0 + SLACK) / base)
+        room = cover(f, size) * (1.0 + SLACK)
+        if 2.0 * base <= room:
+            cap = int(room / base)
             asked = float((int(holders) + cap - 1) // cap * size)
     return asked if asked > need else need
 

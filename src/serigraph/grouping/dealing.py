@@ -57,12 +57,12 @@ def deal(
     reveals nothing about what the person holds.
     """
     groups = int64((cell.end - cell.begin) // quota.size)
-    if groups > 0 and not counts_fit(s, need, quota.touched, quota.present, quota.size):
+    if groups > 0 and not counts_fit(f, s, need, quota.touched, quota.present, quota.size):
         groups = int64(0)
     if groups > 0:
         sort_values(s, quota.touched)  # in place of the people's order, which must not matter
         who = people[cell.begin : cell.end]
-        d = dealing_of(f.held_start, f.held, s, who, groups, quota.touched, need)
+        d = dealing_of(f.held_start, f.held, s, who, groups, quota.touched, need, f.known)
         if seat_all(d, in_turn(f.key, s, who, d, quota.touched)):
             for i in range(cell.end - cell.begin):
                 slot[cell.begin + i] = quota.first + d.seat[i]
@@ -80,9 +80,11 @@ def dealing_of(
     groups: int,
     touched: int,
     need: NDArray[np.float64],
+    known: int,
 ) -> Dealing:
     """A cell of ``people`` before anybody has a seat in one of the ``groups``, which are to
-    have ``need`` members for each holder; ``held_start`` and ``held`` are those of the input."""
+    have ``need`` members for each holder besides the ``known`` ones; ``held_start`` and ``held``
+    are those of the input."""
     n = len(people)
     even = n // groups
     seats = np.empty(groups, dtype=np.int64)
@@ -91,7 +93,7 @@ def dealing_of(
     cap = np.empty(touched, dtype=np.int64)
     for t in range(touched):
         s.local[s.touched[t]] = t
-        cap[t] = int(even * (1.0 + SLACK) / need[s.touched[t]])
+        cap[t] = int(max(even - known, 0) * (1.0 + SLACK) / need[s.touched[t]])
     start = np.zeros(n + 1, dtype=np.uint32)
     for i in range(n):
         start[i + 1] = start[i] + held_start[people[i] + 1] - held_start[people[i]]

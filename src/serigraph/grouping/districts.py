@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.grouping.counts import clear, has_counts, tally
+from serigraph.grouping.counts import clear, cover, has_counts, size_for, tally
 from serigraph.grouping.cutting import cut_down
 from serigraph.grouping.layout import (
     BEGIN,
@@ -304,13 +304,13 @@ def check_cells(
         for t in range(touched):
             most = max(most, s.holders[s.touched[t]])
         clear(s, touched)
-        fits[i] = n >= few * np.ceil(largest) and has_counts(f, s, order, cell)
+        fits[i] = n >= few * size_for(f, np.ceil(largest)) and has_counts(f, s, order, cell)
         if fits[i] and not pasts_allow(f, order, cell, most, n):
             need[:] = 0.0
             add_largest_targets(f, s, order, cell, need)
             n, touched = tally(f, s, order, cell)
             for value in range(len(need)):
                 holders = max(s.holders[value], at_least[value])
-                if holders > 0 and holders * need[value] > n * (1.0 + SLACK):
+                if holders > 0 and holders * need[value] > cover(f, n) * (1.0 + SLACK):
                     fits[i] = False
             clear(s, touched)

@@ -95,7 +95,7 @@ def _neediest(f: GroupingInput) -> NDArray[np.float64]:
 def _values_over_budget(f: GroupingInput, at_least: NDArray[np.int64] | int) -> NDArray[np.int32]:
     """The values that exceed somebody's budget if everybody were one group."""
     holders = np.maximum(np.bincount(f.held, minlength=len(f.base)), at_least)
-    most = f.weight.sum() * (1 + SLACK)
+    most = max(int(f.weight.sum()) - f.known, 0) * (1 + SLACK)
     held = np.flatnonzero(holders)  # a value without holders meets even an infinite target
     if not len(held) or holders.max() * f.neediest.max(initial=0.0) <= most:
         return np.empty(0, dtype=np.int32)
@@ -174,8 +174,8 @@ def _neighbourhood(f: GroupingInput) -> int:
     and for a few holders of any value, wherever they are."""
     if not len(f.base):
         return NEIGHBOURHOOD * f.minimum_size
-    smallest = max(f.minimum_size, int(np.ceil(f.base.min())))
-    return max(NEIGHBOURHOOD * smallest, FEW * int(np.ceil(f.base.max())))
+    smallest, largest = (int(np.ceil(each)) + f.known for each in (f.base.min(), f.base.max()))
+    return max(NEIGHBOURHOOD * max(f.minimum_size, smallest), FEW * largest)
 
 
 def _interleaved(drawn: Districts, simple: bool, report: Report) -> Formed:

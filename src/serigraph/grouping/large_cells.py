@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.grouping.counts import clear, has_counts, tally, value_range
+from serigraph.grouping.counts import clear, has_counts, size_for, tally, value_range
 from serigraph.grouping.cuts import FORESIGHT, TRIES, CutRules, list_cuts, next_cut
 from serigraph.grouping.layout import COMPETING, SLACK, Cell, GroupingInput, Scratch
 from serigraph.grouping.past import are_both_valid
@@ -203,6 +203,7 @@ def weigh_cuts(
             right += holders if are_holders else 0
             need_left = max(need_left, (s.holders[value] - holders) * f.base[value])
             need_right = max(need_right, holders * f.base[value])
+        need_left, need_right = size_for(f, need_left), size_for(f, need_right)
         left = trial.weight - right
         is_valid = left >= rules.least and right >= rules.least
         is_valid = is_valid and need_left <= left * (1.0 + SLACK)

@@ -1,8 +1,8 @@
 """How grouping lays out its data: cells, the input about people, and scratch space.
 
 A *cell* is a range of ``order`` (the people, rearranged as cells are cut). A *target* is the ratio
-n/n_s that the strategy requires for a person and a value. A cell is *dealt* when its people are
-spread over several groups that interleave in space.
+n/n_s that the strategy requires for a person and a value, without the people whom the adversary
+knows. A cell is *dealt* when its people are spread over several groups that interleave in space.
 
 Kernels of this package share these parameters:
 
@@ -77,6 +77,7 @@ class GroupingInput(NamedTuple):
     rules: NDArray[np.float64]  # 1 - threshold, factor, two lengths, ratios, shares
     counts_links: bool  # some rule depends on how often a pair was linked
     minimum_size: int
+    known: int  # members of a group whom the adversary knows not to hold its values
     interleave: bool
 
 

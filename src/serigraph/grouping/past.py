@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.grouping.counts import clear, size_needed, tally
+from serigraph.grouping.counts import clear, cover, size_needed, tally
 from serigraph.grouping.layout import (
     FAILED,
     PAST_BATCH,
@@ -110,6 +110,7 @@ def find_needs(
         s.need[s.touched[t]] = 0.0
         s.linked[s.touched[t]] = 0
     is_met = True
+    left = cover(f, n)
     i = cell.begin if f.past.shape[1] > 0 and touched > 0 else cell.end
     while is_met and i < cell.end:
         k = (i - cell.begin) % PAST_BATCH
@@ -122,13 +123,13 @@ def find_needs(
                 target = next_target(f.rules, f.rule[value], s.links[value], s.survival[value])
                 s.need[value] = max(s.need[value], target)
                 s.linked[value] += 1
-                is_met = is_met and s.holders[value] * target <= n * (1.0 + SLACK)
+                is_met = is_met and s.holders[value] * target <= left * (1.0 + SLACK)
         i += 1
     for t in range(touched):
         value = s.touched[t]
         if s.linked[value] < cell.end - cell.begin:
             s.need[value] = max(s.need[value], f.base[value])
-        is_met = is_met and s.holders[value] * s.need[value] <= n * (1.0 + SLACK)
+        is_met = is_met and s.holders[value] * s.need[value] <= left * (1.0 + SLACK)
     return is_met
 
 
@@ -243,7 +244,7 @@ def pasts_allow(
         largest = np.inf
     for i in range(cell.begin, cell.end if len(f.neediest) > 0 else cell.begin):
         largest = max(largest, f.neediest[f.past_row[people[i]]])
-    return largest == 0.0 or most * largest <= n * (1.0 + SLACK)
+    return largest == 0.0 or most * largest <= cover(f, n) * (1.0 + SLACK)
 
 
 @kernel_helper

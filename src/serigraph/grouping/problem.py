@@ -23,6 +23,7 @@ class Demand:
     rules: tuple[TargetRule, ...]  # one per protected value of the population
     minimum_size: int
     interleave: bool  # groups may overlap in space, since membership is published
+    known_members: int = 0  # of every group: no cover for its values
 
     def base_targets(self, population: Population) -> NDArray[np.float64]:
         """The target of each protected value for a person without a past."""
@@ -103,6 +104,7 @@ def grouping_input(
         ),
         counts_links=any(rule.ratio_by_link or rule.share_by_link for rule, _ in kinds),
         minimum_size=demand.minimum_size,
+        known=demand.known_members,
         interleave=demand.interleave,
     )
 

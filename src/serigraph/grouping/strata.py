@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.grouping.counts import clear, group_size, holders_in, tally
+from serigraph.grouping.counts import clear, group_size, holders_in, size_for, tally
 from serigraph.grouping.dealing import Quota, deal
 from serigraph.grouping.layout import (
     FAILED,
@@ -84,7 +84,7 @@ def deal_strata(
     target = sort_by_needs(f, s, people, cell, touched)
     ends = np.empty(b - a + 1, dtype=np.int64)
     strata = int64(0)
-    if target[b - 1 - a] <= b - a:
+    if size_for(f, target[b - 1 - a]) <= b - a:
         strata = part_strata(f, s, people, cell, touched, target, ends)
     values, holders = np.empty(touched, dtype=np.uint32), np.empty(touched, dtype=np.int64)
     for t in range(touched):
@@ -139,7 +139,7 @@ def deal_each(
 @kernel_helper
 def whole_size(f: GroupingInput, target: float) -> int:
     """The size of a group that meets a ``target``."""
-    return max(f.minimum_size, int(np.ceil(target)))
+    return max(f.minimum_size, int(size_for(f, np.ceil(target))))
 
 
 @kernel_helper
@@ -160,7 +160,7 @@ def part_strata(
     while end > a:
         size = whole_size(f, target[end - 1 - a] * (1.0 - SLACK))
         similar = int64(0)
-        while end - similar > a and target[end - similar - 1 - a] * SIMILAR > size:
+        while end - similar > a and size_for(f, target[end - similar - 1 - a]) * SIMILAR > size:
             similar += 1
         begin = end - stratum_room(s, touched, b - a, size, similar, apart)
         if begin > a:  # the rest must be valid too

@@ -44,8 +44,8 @@ def recall_past(
     ``protected``, in the order of ``ids``.
 
     People unknown to the ledger have -1 everywhere. Groups that held none of the values are left
-    out. Sizes follow the adversary that each release was made against. Releases before the first
-    that had any of these people are only compared with their digests.
+    out. Sizes are the people whom the adversary of each release has to choose from. Releases before
+    the first that had any of these people are only compared with their digests.
     """
     asked = Numbered.asked(layout, releases, ids)
     begin = asked.first_release(releases)
@@ -97,7 +97,7 @@ def _compositions(
     kept = group[begin]
     number = np.full(release.groups, -1, dtype=np.int32)
     number[kept] = np.arange(len(kept), dtype=np.int32)
-    size = _sizes(layout, release)[kept]
+    size = _sizes(layout, release)[kept] - release.known_members
     return number, Compositions.of(np.diff(begin, append=len(group)), value, count, size)
 
 
@@ -183,6 +183,7 @@ def recall_exposures(
                     size=int(_sizes(layout, release)[group]),
                     count=held["count"][0],
                     present=mine["present"][0],
+                    known_members=release.known_members,
                 )
             )
     return tuple(found)

@@ -73,6 +73,7 @@ class Reader:
         """
         return recall_exposures(self.layout, self.releases, person, value)
 
-    def export(self, folder: Path) -> None:
-        """Write the ledger as Parquet, by the published contract, into a new or empty folder."""
-        export_ledger(self.layout, self.releases, folder)
+    def export(self, folder: Path, *, confidential: bool = False) -> None:
+        """Write the ledger as Parquet, by the published contract, into a new or empty folder; see
+        ``Series.export``."""
+        export_ledger(self.layout, self.releases, folder, confidential=confidential)

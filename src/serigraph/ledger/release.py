@@ -198,13 +198,14 @@ class PastExposure:
 
     release: int
     label: str
-    size: int  # n_j: the people the release's adversary has to choose from
+    size: int  # n_j: the group as the release's adversary sees it
     count: int  # n_{j,s}
     present: bool  # whether the person had a record in the release
+    known_members: int = 0  # c: of the group, whom the adversary knows not to hold the value
 
     @property
     def exposure(self) -> Exposure:
-        return Exposure(self.size, self.count)
+        return Exposure(max(self.size - self.known_members, self.count), self.count)
 
 
 def chain_start(identity: str) -> str:

@@ -73,7 +73,24 @@ class Outlook:
         return bool(self.unfit) or self.suppressed_share > 0
 
 
-def fits(population: Population, candidate: Candidate, people: int) -> tuple[ValueFit, ...]:
+@dataclass(frozen=True)
+class Cover:
+    """The people of a release, as one group, and those of them whom the adversary knows."""
+
+    people: int
+    known: int = 0
+
+    @property
+    def left(self) -> int:
+        """The people to choose from."""
+        return max(self.people - self.known, 0)
+
+    def largest_share(self, ratio: float) -> float:
+        """The largest share of the people who may hold a value at a ratio."""
+        return self.left / max(self.people, 1) / ratio
+
+
+def fits(population: Population, candidate: Candidate, cover: Cover) -> tuple[ValueFit, ...]:
     """The share of each protected value and the share that the first link allows, largest first.
 
     Values with their own threshold keep it; the candidate's applies to all others.
@@ -82,8 +99,8 @@ def fits(population: Population, candidate: Candidate, people: int) -> tuple[Val
     found = [
         ValueFit(
             value.name,
-            float(holders[number]) / max(people, 1),
-            1 / candidate.strategy.preview(value.threshold, 1)[0],
+            float(holders[number]) / max(cover.people, 1),
+            cover.largest_share(candidate.strategy.preview(value.threshold, 1)[0]),
         )
         for number, value in enumerate(population.protected)
     ]
@@ -91,16 +108,16 @@ def fits(population: Population, candidate: Candidate, people: int) -> tuple[Val
 
 
 def links_left(
-    candidate: Candidate, stands: Standing | None, people: int, releases: int
+    candidate: Candidate, stands: Standing | None, cover: Cover, releases: int
 ) -> tuple[LinksLeft, ...]:
     """How many more links the strategy allows the pairs of the ledger.
 
-    A link counts as possible while its ratio does not exceed the population.
+    A link counts as possible while its ratio does not exceed the people to choose from.
     """
     if stands is None:
         return ()
     ahead = candidate.strategy.preview(candidate.threshold, stands.links.shape[1] + releases)
-    possible = sum(1 for ratio in ahead if ratio <= people)
+    possible = sum(1 for ratio in ahead if ratio <= cover.left)
     counted: Counter[int | None] = Counter()
     for links, pairs in enumerate(stands.links.sum(axis=0).tolist()):
         if links and pairs:

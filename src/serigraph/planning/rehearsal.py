@@ -40,6 +40,7 @@ class Stage:
     minimum_size: int
     is_presence_known: bool
     sensitive: str
+    known_members: int = 0
 
 
 def rehearse(
@@ -66,6 +67,7 @@ def rehearse(
             is_presence_known=stage.is_presence_known,
             allows_suppression=True,
             sensitive=stage.sensitive,
+            known_members=stage.known_members,
         )
         try:
             earlier = remembered(population.ids, names, history)
@@ -83,13 +85,13 @@ def rehearse(
                 lost_precision=float(np.mean(list(made.widths.values()))),
             )
         )
-        history = _after(history, made.proof, population, stage.is_presence_known)
+        history = _after(history, made.proof, population, stage)
         population = replace(population, protected=made.population.protected)
         population, history = _next(population, history, return_rate, draw)
     return tuple(found)
 
 
-def _after(history: Past, proof: Proof, population: Population, is_presence_known: bool) -> Past:
+def _after(history: Past, proof: Proof, population: Population, stage: Stage) -> Past:
     """The history with one more release."""
     names = pl.Enum([value.name for value in population.protected])
     value = proof.value_name.cast(names).to_physical().to_numpy().astype(np.int32)
@@ -100,8 +102,9 @@ def _after(history: Past, proof: Proof, population: Population, is_presence_know
     number[kept] = np.arange(len(kept))
     now = np.full(population.size, -1, dtype=np.int32)
     now[population.ids.search_sorted(proof.ids).to_numpy()] = number[proof.group]
-    chosen_from = proof.present_size if is_presence_known else proof.size
-    held = Compositions.of(lengths, value[order], proof.value_count[order], chosen_from[kept])
+    people = (proof.present_size if stage.is_presence_known else proof.size)[kept]
+    chosen_from = people - stage.known_members
+    held = Compositions.of(lengths, value[order], proof.value_count[order], chosen_from)
     return history.compacted().followed_by(now, held)
 
 

@@ -15,7 +15,7 @@ from serigraph.errors import InputRefused
 from serigraph.ledger import Reader, Series
 from serigraph.model import Past, Population, Standing, standing
 from serigraph.planning.candidates import Candidate, candidates
-from serigraph.planning.outlook import Outlook, ValueFit, fits, links_left
+from serigraph.planning.outlook import Cover, Outlook, ValueFit, fits, links_left
 from serigraph.planning.recommendation import Recommendation, recommend
 from serigraph.planning.rehearsal import Stage, rehearse
 from serigraph.planning.returning import ReturnRate, return_rate_of
@@ -98,7 +98,10 @@ def plan(
     prepared = prepare(rows, policy, everybody, choice)
     population = prepared.population
     is_presence_known = policy.guarantee.adversary == "presence known"
-    people = int(population.present.sum()) if is_presence_known else population.size
+    cover = Cover(
+        int(population.present.sum()) if is_presence_known else population.size,
+        policy.guarantee.known_members,
+    )
     progress("recalling")
     rate = return_rate_of(opened, past, population, return_rate)
     stands = _standing(ledger, policy) if past else None
@@ -120,12 +123,13 @@ def plan(
         minimum_size=policy.guarantee.minimum_group_size,
         is_presence_known=is_presence_known,
         sensitive=policy.sensitive.column,
+        known_members=policy.guarantee.known_members,
     )
     outlooks = []
     for candidate in compared:
         progress("rehearsing")
         under = _under(sample, policy, candidate)
-        fitting = fits(_under(population, policy, candidate), candidate, people)
+        fitting = fits(_under(population, policy, candidate), candidate, cover)
         outlooks.append(
             Outlook(
                 name=candidate.name,
@@ -135,7 +139,9 @@ def plan(
                 is_policy=candidate.is_policy,
                 releases=ahead,
                 ratios=candidate.strategy.preview(candidate.threshold, max(releases, _RATIOS)),
-                largest_share=1 / candidate.strategy.preview(candidate.threshold, 1)[0],
+                largest_share=cover.largest_share(
+                    candidate.strategy.preview(candidate.threshold, 1)[0]
+                ),
                 unfit=tuple(each for each in fitting if not each.fits),
                 expected=rehearse(
                     under,
@@ -145,7 +151,7 @@ def plan(
                     releases=ahead,
                     return_rate=rate.rate,
                 ),
-                left=links_left(candidate, stands, people, ahead),
+                left=links_left(candidate, stands, cover, ahead),
             )
         )
     return SeriesPlan(
@@ -155,7 +161,7 @@ def plan(
         releases_ahead=ahead,
         return_rate=rate,
         rehearsed_people=sample.size,
-        values=fits(population, compared[0], people),
+        values=fits(population, compared[0], cover),
         value_list=prepared.value_list,
         outlooks=tuple(outlooks),
         recommendation=recommend(outlooks, str(policy.threshold)),

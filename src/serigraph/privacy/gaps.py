@@ -17,6 +17,9 @@ A value that the release does not show at all is neither named nor counted in it
 absent for other reasons, too, then nothing says that anything is missing, and nothing is charged;
 the risk must still be within the threshold, should somebody come to know S in another way. If
 nobody else is absent, the missing records speak for themselves, and the risk is charged.
+
+An adversary who knows c other members of a group knows that they are not missing holders either, so
+that it has c people fewer to choose from: s1/(G - c) and s2/(M - c).
 """
 
 from __future__ import annotations
@@ -25,20 +28,29 @@ from fractions import Fraction
 
 
 def gap_risk(
-    *, without_record: int, missing_without_record: int, silent: int, missing_silently: int
+    *,
+    without_record: int,
+    missing_without_record: int,
+    silent: int,
+    missing_silently: int,
+    known: int = 0,
 ) -> Fraction:
     """The largest chance that somebody is a holder whose value was suppressed.
 
     ``without_record`` people have no record, of whom so many are missing holders; ``silent`` people
-    have a record that does not show the value.
+    have a record that does not show the value. The adversary knows ``known`` others.
 
     >>> gap_risk(without_record=800, missing_without_record=2, silent=100, missing_silently=1)
     Fraction(1, 100)
     >>> gap_risk(without_record=3, missing_without_record=3, silent=97, missing_silently=0)
     Fraction(1, 1)
+    >>> gap_risk(
+    ...     without_record=800, missing_without_record=2, silent=100, missing_silently=1, known=1
+    ... )
+    Fraction(1, 99)
     """
     return max(
-        Fraction(missing, among) if missing else Fraction(0)
+        Fraction(missing, max(among - known, missing)) if missing else Fraction(0)
         for missing, among in (
             (missing_without_record, without_record),
             (missing_silently, silent),

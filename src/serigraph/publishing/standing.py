@@ -50,6 +50,7 @@ class Status(ShortRepr):
     ratios: tuple[float, ...]  # members required per holder at the 1st, 2nd, ... exposure
     closest: tuple[ClosestPairs, ...]  # one per release
     notes: tuple[str, ...]  # what the publisher should attend to
+    known_members: int = 0  # of every group, to the adversary; they come on top of the ratios
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -128,6 +129,7 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
         ratios=strategy.preview(policy.threshold, 20),
         closest=closest_pairs(opened, releases),
         notes=notes_on_unknown(opened.unknown_files()),
+        known_members=policy.guarantee.known_members,
     )
 
 

@@ -98,6 +98,12 @@ class Certificate(_Part):
     )
     threshold: Exact
     adversary: Literal["presence unknown", "presence known"]
+    known_members: int = Field(
+        default=0,
+        ge=0,
+        description="The promise holds against an adversary who knows this many other members of "
+        "every group, and that they do not hold its values.",
+    )
     strategy: str
     policy: dict[str, Any] = Field(description="What cannot change while the series goes on.")
     publisher: Publisher | None = Field(

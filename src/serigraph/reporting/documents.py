@@ -66,6 +66,7 @@ def certificate_of(release: Unpublished, files: Mapping[str, str]) -> Certificat
         follows=release.earlier[-1].chain if release.earlier else "",
         threshold=threshold_text(policy.threshold),
         adversary=policy.guarantee.adversary,
+        known_members=policy.guarantee.known_members,
         strategy=release.strategy.to_text(),
         policy=dict(policy.frozen()),
         publisher=policy.publisher,

@@ -93,12 +93,27 @@ def closest(pair: WorstPair | None) -> str:
     return f"{exact(pair.probability)}{named}; its threshold: {exact(pair.threshold)}"
 
 
-def verdict(releases: int, worst: WorstPair | None) -> str:
+def knowing_members(number: int) -> str:
+    """What an adversary knows of the members of groups, in words; empty if nothing.
+
+    >>> knowing_members(2)
+    'an adversary who knows 2 other members of every group, and that they do not hold its values'
+    """
+    if not number:
+        return ""
+    who, they = (
+        ("1 other member", "it does") if number == 1 else (f"{number} other members", "they do")
+    )
+    return f"an adversary who knows {who} of every group, and that {they} not hold its values"
+
+
+def verdict(releases: int, worst: WorstPair | None, known_members: int = 0) -> str:
     """The headline; ``worst`` is the worst pair of the whole series."""
     over = "in this release" if releases == 1 else f"over all {releases} releases"
+    by = f", even by {knowing_members(known_members)}" if known_members else ""
     return (
         f"The promise holds: {over} nobody can be linked to a protected value with a probability "
-        f"above its threshold, as long as releases are independent of each other. Worst case: "
+        f"above its threshold{by}, as long as releases are independent of each other. Worst case: "
         f"{closest(worst)}."
     )
 
@@ -111,8 +126,9 @@ def lowered(pairs: Iterable[WorstPair | None], policy: Mapping[str, Any]) -> lis
     return [LOWERED_THRESHOLDS] if is_lower else []
 
 
-def context_section(publisher: Publisher, adversary: str) -> Section:
+def context_section(publisher: Publisher, adversary: str, known_members: int) -> Section:
     """Who publishes, for whom, and against whom the promise holds."""
+    known = knowing_members(known_members)
     return Section(
         "Context assessment",
         lead="Who publishes, for whom, and what an adversary is assumed to know.",
@@ -125,6 +141,7 @@ def context_section(publisher: Publisher, adversary: str) -> Section:
         notes=[
             f"The assumed adversary {ADVERSARIES[adversary]}. The adversary wants to link a person "
             "to a protected value in any of the releases.",
+            *([f"The promise is made against {known}."] if known else []),
         ],
     )
 

@@ -41,14 +41,15 @@ _AHEAD = 1024  # exposures to look ahead for the end of the budget
 def release_page(release: Unpublished, risk: ReleaseRisk, files: Mapping[str, str]) -> Page:
     """The report page, for those who answer for a release and those who receive it."""
     figures: dict[str, Any] = dict(release.summary)
+    known = release.policy.guarantee.known_members
     return Page(
         title=f"Release {release.label}",
         subtitle=f"Release {release.number} of a series, published "
         f"{release.published_at.astimezone(UTC):%d %B %Y}",
-        verdict=verdict(release.number, pair_of(figures["worst_in_series"])),
+        verdict=verdict(release.number, pair_of(figures["worst_in_series"]), known),
         holds=True,
         sections=[
-            context_section(release.policy.publisher, release.policy.guarantee.adversary),
+            context_section(release.policy.publisher, release.policy.guarantee.adversary, known),
             _data(release, figures),
             Section(
                 "Identifiability assessment and mitigation",
@@ -176,7 +177,7 @@ def _values(release: Unpublished, risk: ReleaseRisk) -> str:
             Bar(
                 f"{value.name} (target {target:.1f})",
                 holders[number] / people,
-                allowed=1 / target,
+                allowed=max(people - release.policy.guarantee.known_members, 0) / people / target,
             )
         )
     left = shown - len(bars)
@@ -189,6 +190,7 @@ def _values(release: Unpublished, risk: ReleaseRisk) -> str:
 
 def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
     singled = SingledOut.of(release.summary)
+    known = release.policy.guarantee.known_members
     return Section(
         "Residual risk",
         lead="What the promise does not cover, with figures where available. They are for this "
@@ -196,8 +198,8 @@ def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
         facts=[
             ("Largest, if presence were known", exact(risk.alone.presence_known)),
             (
-                "Largest, if one member of each group were known",
-                exact(risk.alone.one_member_known),
+                f"Largest, if one {'more ' if known else ''}member of each group were known",
+                exact(risk.alone.one_more_known),
             ),
             *singled_out_facts(singled),
         ],

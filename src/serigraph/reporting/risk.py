@@ -52,7 +52,7 @@ def touched_pairs(
     history_ids: pl.Series,
     proof: Proof,
     protected: Sequence[ProtectedValue],
-    is_presence_known: bool,
+    plan: Plan,
     most_people: int,
 ) -> Touched:
     """The pairs of the members of a release. Above ``most_people``, every n-th member is sampled,
@@ -64,7 +64,7 @@ def touched_pairs(
     survived = _logarithm(past.held.survival)
     threshold = np.array([float(each.threshold) for each in protected])
     values = max(len(protected), 1)
-    now = _Entries.of(proof, [each.name for each in protected], is_presence_known)
+    now = _Entries.of(proof, [each.name for each in protected], plan)
 
     def part(people: slice) -> tuple[float, NDArray[np.int64]]:
         person, _, exposure = past.exposures(people)
@@ -119,10 +119,10 @@ class _Entries:
     survived: NDArray[np.float64]  # logarithms
 
     @staticmethod
-    def of(proof: Proof, names: Sequence[str], is_presence_known: bool) -> _Entries:
+    def of(proof: Proof, names: Sequence[str], plan: Plan) -> _Entries:
         order = np.argsort(proof.value_group, kind="stable")
         group = proof.value_group[order].astype(np.int64)
-        size = (proof.present_size if is_presence_known else proof.size)[group]
+        size = _people_seen(proof, plan)[group] - plan.known_members
         value = proof.value_name.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
         return _Entries(
             start=np.searchsorted(group, np.arange(len(proof.size) + 1)),
@@ -140,6 +140,11 @@ class _Entries:
         )
 
 
+def _people_seen(proof: Proof, plan: Plan) -> NDArray[np.int64]:
+    """The people of each group as the adversary sees them."""
+    return proof.present_size if plan.is_presence_known else proof.size
+
+
 def _logarithm(survival: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.log(np.maximum(survival, _NOTHING_LEFT))
 
@@ -153,7 +158,7 @@ class LargestInRelease:
 
     as_promised: Fraction
     presence_known: Fraction
-    one_member_known: Fraction
+    one_more_known: Fraction  # member of each group than the policy grants
 
 
 @dataclass(frozen=True)
@@ -190,7 +195,7 @@ def risk_of(release: Unpublished) -> ReleaseRisk:
         alone=LargestInRelease(
             as_promised=max(piece.alone.as_promised for piece in pieces),
             presence_known=max(piece.alone.presence_known for piece in pieces),
-            one_member_known=max(piece.alone.one_member_known for piece in pieces),
+            one_more_known=max(piece.alone.one_more_known for piece in pieces),
         ),
         touched=together([piece.touched for piece in pieces]),
         sizes=tuple(sorted(sizes.items())),
@@ -205,24 +210,22 @@ def measure_risk(made: VerifiedRelease, plan: Plan, past: Past, past_ids: pl.Ser
     protected = made.population.protected
     size, groups = np.unique(made.proof.size[np.unique(made.proof.value_group)], return_counts=True)
     return PieceRisk(
-        alone=_alone(made.proof, plan.is_presence_known),
-        touched=touched_pairs(
-            past, past_ids, made.proof, protected, plan.is_presence_known, SAMPLE
-        ),
+        alone=_alone(made.proof, plan),
+        touched=touched_pairs(past, past_ids, made.proof, protected, plan, SAMPLE),
         sizes=tuple(zip(size.tolist(), groups.tolist(), strict=True)),
         protected=protected,
         holders=tuple(np.bincount(made.population.held, minlength=len(protected)).tolist()),
     )
 
 
-def _alone(proof: Proof, is_presence_known: bool) -> LargestInRelease:
-    size = (proof.present_size if is_presence_known else proof.size)[proof.value_group]
-    present = proof.present_size[proof.value_group]
+def _alone(proof: Proof, plan: Plan) -> LargestInRelease:
+    size = _people_seen(proof, plan)[proof.value_group] - plan.known_members
+    present = proof.present_size[proof.value_group] - plan.known_members
     count = proof.value_count
     return LargestInRelease(
         as_promised=_largest(count, size),
-        presence_known=_largest(count, present),
-        one_member_known=_largest(count, np.maximum(size - 1, count)),
+        presence_known=_largest(count, np.maximum(present, count)),
+        one_more_known=_largest(count, np.maximum(size - 1, count)),
     )
 
 

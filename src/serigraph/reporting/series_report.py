@@ -85,8 +85,9 @@ def report_series(
     """
     signer = None if sign is None else SigningKey.read(sign)
     opened = series if isinstance(series, Series) else Series.open(Path(series))
-    audit = audit_series(opened, raw=raw, progress=progress).audit
     releases = opened.releases()
+    one_more = releases[-1].known_members + 1 if releases else 1
+    audit = audit_series(opened, raw=raw, known_members=one_more, progress=progress).audit
     _refuse_to_certify(audit, opened)
     folder = Path(out) if out is not None else opened.path / FOLDER
     files = {
@@ -141,6 +142,7 @@ def _certificate(
         follows=latest.chain,
         threshold=latest.threshold,
         adversary="presence known" if latest.is_presence_known else "presence unknown",
+        known_members=latest.known_members,
         strategy=latest.strategy,
         policy=latest.policy,
         publisher=publisher,
@@ -171,10 +173,10 @@ def _page(
         title=f"Series {series.path.name}",
         subtitle=f"{len(releases)} releases, {releases[0].published_at[:10]} to "
         f"{latest.published_at[:10]}",
-        verdict=verdict(len(releases), audit.over_all.worst),
+        verdict=verdict(len(releases), audit.over_all.worst, latest.known_members),
         holds=True,
         sections=[
-            context_section(publisher, latest.adversary),
+            context_section(publisher, latest.adversary, latest.known_members),
             _data(releases, audit),
             Section(
                 "Identifiability assessment and mitigation",

@@ -17,6 +17,7 @@ from serigraph.ledger import ReleaseRecord, Series, storage_errors
 from serigraph.ledger.storage import digest_of
 from serigraph.records import WorstPair
 from serigraph.reporting.certificate import NAME, Certificate, ClosestPair, read_certificate
+from serigraph.reporting.page import knowing_members
 from serigraph.short_repr import ShortRepr
 from serigraph.signing import PublicKey
 
@@ -51,7 +52,9 @@ class Verified(ShortRepr):
                 "whether the guarantee holds, was not checked: that needs the series."
             )
         worst = f"worst probability {self.worst}" if self.worst else "nobody is exposed"
-        return f"The certificate is true. Over the whole series: {worst}"
+        known = knowing_members(self.certificate.known_members)
+        to = f", for {known}" if known else ""
+        return f"The certificate is true. Over the whole series{to}: {worst}"
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -190,6 +193,7 @@ def _record(releases: tuple[ReleaseRecord, ...], certificate: Certificate) -> Re
         "published_at": (certificate.published_at, record.published_at),
         "threshold": (Fraction(certificate.threshold), Fraction(record.threshold)),
         "adversary": (certificate.adversary, record.adversary),
+        "known_members": (certificate.known_members, record.known_members),
         "strategy": (certificate.strategy, record.strategy),
         "policy": (certificate.policy, record.policy),
     }

@@ -5,7 +5,7 @@ Who was published as a holder is compared with what the groups of the release he
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -19,6 +19,7 @@ from serigraph.verification.committed import (
     read_columns,
     read_entries,
     read_holders,
+    read_names,
 )
 from serigraph.verification.recorded_cohorts import RecordedCohorts
 
@@ -33,13 +34,14 @@ class _Changes:
     retired: NDArray[np.int64]
     holder: NDArray[np.int64]
     value: NDArray[np.int64]
-    shown: frozenset[str]
 
 
 def read_cohorts(
-    releases: Sequence[CommittedRelease], ids: pl.Series, names: Sequence[str]
+    releases: Sequence[CommittedRelease], ids: pl.Series, persists: Callable[[str], bool]
 ) -> RecordedCohorts:
     """The cohorts after all of these releases; ``ids`` are those of everybody, by number."""
+    shown = parallel_map(_names, releases)
+    names = tuple(sorted(filter(persists, set().union(*shown))))
     cohort = np.full(len(ids), -1, dtype=np.int64)
     retired = np.zeros(len(ids), dtype=np.int64)
     known = list(accumulate(release.newcomers for release in releases))
@@ -76,8 +78,13 @@ def read_cohorts(
             np.concatenate([nobody, *(change.holder for change in changes)]),
             np.concatenate([nobody, *(change.value for change in changes)]),
         ),
-        frozenset().union(*(change.shown for change in changes)),
+        names,
     )
+
+
+def _names(release: CommittedRelease) -> list[str]:
+    """The values that a release shows."""
+    return read_names(release, "values").to_list()
 
 
 def _read(release: CommittedRelease, names: Sequence[str]) -> _Changes:
@@ -90,17 +97,17 @@ def _read(release: CommittedRelease, names: Sequence[str]) -> _Changes:
         (left,) = read_columns(release, release.files("retired"), ["person"])
         retired = left.astype(np.int64)
     elif not release.files_if_any("holders"):
-        return _Changes(False, nobody, nobody, nobody, nobody, nobody, frozenset())
-    holder, value, shown = _read_pairs(release, names)
-    return _Changes(has_cohorts, joined, cohort, retired, holder, value, shown)
+        return _Changes(False, nobody, nobody, nobody, nobody, nobody)
+    holder, value = _read_pairs(release, names)
+    return _Changes(has_cohorts, joined, cohort, retired, holder, value)
 
 
 def _read_pairs(
     release: CommittedRelease, names: Sequence[str]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], frozenset[str]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Who was published as a holder of the values named; refuses other holders than the groups of
     the release had."""
-    number, place, shown = read_holders(release, names)
+    number, place = read_holders(release, names)
     asked = place >= 0
     holder, value = number[asked].astype(np.int64), place[asked].astype(np.int64)
     person, group, present = read_columns(
@@ -120,4 +127,4 @@ def _read_pairs(
     )
     if not is_right:
         raise release.damaged("the holders of a release are not those of its groups", "holders")
-    return holder, value, shown
+    return holder, value

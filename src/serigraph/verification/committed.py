@@ -32,6 +32,7 @@ class CommittedRelease:
     members: int
     groups: int
     is_presence_known: bool
+    known_members: int = 0  # of every group, to the adversary
 
     def files(self, part: Part) -> list[Path]:
         """The files of one kind of part, in the order of their rows."""
@@ -111,24 +112,31 @@ class Entries:
 
 def read_entries(release: CommittedRelease, paths: Sequence[Path], names: Sequence[str]) -> Entries:
     """The entries of some files of values, for the values named."""
-    group, count, value, _ = _read_named(release, paths, ("group", "count"), names)
+    group, count, value = _read_named(release, paths, ("group", "count"), names)
     return Entries(group, value, count)
 
 
 def read_holders(
     release: CommittedRelease, names: Sequence[str]
-) -> tuple[NDArray[np.integer], NDArray[np.int32], frozenset[str]]:
+) -> tuple[NDArray[np.integer], NDArray[np.int32]]:
     """Everybody who was published as a holder: the number of the person, and the place of the value
-    among the names, or -1; and the names of all values that have a holder."""
-    person, value, shown = _read_named(release, release.files("holders"), ("person",), names)
-    return person, value, shown
+    among the names, or -1."""
+    person, value = _read_named(release, release.files("holders"), ("person",), names)
+    return person, value
+
+
+def read_names(release: CommittedRelease, part: Part) -> pl.Series:
+    """The values that a part names."""
+    tables = [_table(release, path, ["value"]) for path in release.files(part)]
+    found = [pl.Series(table["value"], dtype=pl.String).unique() for table in tables]
+    return composed(pl.concat(found)).unique()
 
 
 def _read_named(
     release: CommittedRelease, paths: Sequence[Path], numbers: Sequence[str], names: Sequence[str]
 ) -> list[Any]:
-    """Some numeric columns of files that name values; for each row the place of its value among the
-    names, or -1; and the values that occur."""
+    """Some numeric columns of files that name values, and for each row the place of its value among
+    the names, or -1."""
     import pyarrow as pa
 
     columns = [*numbers, "value"]
@@ -142,4 +150,4 @@ def _read_named(
     place = np.array([number.get(form, -1) for form in forms] or [-1], dtype=np.int32)
     code = [np.asarray(chunk.indices) for chunk in coded.chunks]
     value = place[np.concatenate(code)] if code else np.empty(0, dtype=np.int32)
-    return [*(table[name].to_numpy() for name in numbers), value, frozenset(forms)]
+    return [*(table[name].to_numpy() for name in numbers), value]

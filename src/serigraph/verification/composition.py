@@ -16,11 +16,14 @@ from serigraph.runtime.ordering import occurrences, order_by
 class Composition:
     """Groups with the values they hold, and the people who are charged for these values.
 
-    Group g has ``size[g]`` people to choose from and holds ``value[start[g]:start[g+1]]``, which
-    ascend. Everybody in a group that holds anything is charged: ``charged`` has their places in the
-    population, ascending; ``member`` has places in ``charged``, by group.
+    Group g has ``people[g]`` people and holds ``value[start[g]:start[g+1]]``, which ascend. An
+    adversary who knows ``known`` of its members has ``size[g]`` to choose from. Everybody in a
+    group that holds anything is charged: ``charged`` has their places in the population, ascending;
+    ``member`` has places in ``charged``, by group.
     """
 
+    people: NDArray[np.int64]
+    known: int
     size: NDArray[np.int64]
     start: NDArray[np.int64]
     value: NDArray[np.uint32]
@@ -40,20 +43,25 @@ class Composition:
 
     @staticmethod
     def of(
-        population: Population, group: NDArray[np.int64], size: NDArray[np.int64]
+        population: Population, group: NDArray[np.int64], people: NDArray[np.int64], known: int
     ) -> Composition:
-        """What groups of these sizes hold; people in groups beyond them hold nothing."""
+        """What groups of this many people hold, ``known`` of each not counted. Where fewer than the
+        holders would be left, these are certain. People in groups beyond these hold nothing."""
         holders = np.diff(population.held_start)
         if ((holders > 0) & ~population.present).any():
             raise ImpossibleState("somebody without a record holds a value")
         values = max(len(population.protected), 1)
         key = np.repeat(group, holders) * values + population.held
         entries, count = np.unique(key, return_counts=True)
-        start = np.searchsorted(entries, np.arange(len(size) + 1) * values)
+        start = np.searchsorted(entries, np.arange(len(people) + 1) * values)
         is_held = np.append(start[1:] > start[:-1], False)
-        charged = np.flatnonzero(is_held[np.minimum(group, len(size))])
+        charged = np.flatnonzero(is_held[np.minimum(group, len(people))])
         member = order_by(group[charged])
+        size = people - known
+        np.maximum.at(size, entries // values, count)
         return Composition(
+            people=people,
+            known=known,
             size=size,
             start=start,
             value=(entries % values).astype(np.uint32),
@@ -71,12 +79,14 @@ class Composition:
         kept = ~persists[population.held]
         lengths = np.concatenate([[0], np.cumsum(kept)])[population.held_start]
         rest = replace(population, held=population.held[kept], held_start=lengths)
-        return Composition.of(rest, group, self.size)
+        return Composition.of(rest, group, self.people, self.known)
 
     @staticmethod
     def of_one_group(people: int, values: int) -> Composition:
         """Everybody in one group that holds none of the values, and is charged for all of them."""
         return Composition(
+            people=np.ones(1, dtype=np.int64),
+            known=0,
             size=np.ones(1, dtype=np.int64),
             start=np.array([0, values]),
             value=np.arange(values, dtype=np.uint32),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -76,8 +76,8 @@ class EarlierReleases(Protocol):
         """The groups of these people in every release that had any of them, and what these groups
         held of the values named."""
 
-    def cohorts(self, names: Sequence[str]) -> RecordedCohorts:
-        """The cohorts of everybody, and who was ever published as a holder of the values named."""
+    def cohorts(self, persists: Callable[[str], bool]) -> RecordedCohorts:
+        """The cohorts of everybody, and who was ever published as a holder of what persists."""
 
 
 def places_among(ids: pl.Series, others: pl.Series) -> NDArray[np.int64]:

@@ -17,10 +17,14 @@ from serigraph.verification.survival import survey
 
 
 def check_gaps(
-    whole: Population, population: Population, earlier: EarlierReleases, where: str
+    whole: Population,
+    population: Population,
+    earlier: EarlierReleases,
+    where: str,
+    known_members: int = 0,
 ) -> tuple[Gap, ...]:
     """What the table has and the release lacks, after charging it to everybody's past."""
-    gaps = _find_gaps(whole, population, where)
+    gaps = _find_gaps(whole, population, where, known_members)
     missing = {gap.value for gap in gaps}
     _check_everybody(
         earlier, [value for value in population.protected if value.name in missing], where
@@ -28,7 +32,9 @@ def check_gaps(
     return gaps
 
 
-def _find_gaps(whole: Population, population: Population, where: str) -> tuple[Gap, ...]:
+def _find_gaps(
+    whole: Population, population: Population, where: str, known_members: int
+) -> tuple[Gap, ...]:
     """The holders that the table has and the release lacks, by value, and what is charged.
 
     Refuses a population whose thresholds are not what these gaps leave of them, and one that shows
@@ -61,9 +67,10 @@ def _find_gaps(whole: Population, population: Population, where: str) -> tuple[G
             continue  # cohorts bound what is shown of it, and nothing is charged
         missing = before - now
         with_record = len(missing & recorded)
+        without = len(missing) - with_record
         risk = max(
-            Fraction(with_record, max(len(recorded) - len(now), 1)),
-            Fraction(len(missing) - with_record, max(without_record, 1)),
+            Fraction(with_record, max(len(recorded) - len(now) - known_members, with_record, 1)),
+            Fraction(without, max(without_record - known_members, without, 1)),
         )
         if risk > was.threshold:
             raise GuaranteeExceeded(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,18 +68,16 @@ class RememberedReleases(Undisclosed):
             report(number, len(self.releases))
         return found
 
-    def cohorts(self, names: Sequence[str]) -> RecordedCohorts:
-        if self.standing is None:
+    def cohorts(self, persists: Callable[[str], bool]) -> RecordedCohorts:
+        standing = self.standing
+        if standing is None:
             return RecordedCohorts.none(self.people())
-        named = self.standing.value.cast(pl.String).cast(pl.Enum(list(names)), strict=False)
-        asked = named.is_not_null().to_numpy()
+        names = tuple(name for name in standing.value.unique().sort() if persists(name))
+        value = standing.value.cast(pl.String).cast(pl.Enum(names), strict=False)
+        asked = value.is_not_null().to_numpy()
+        place = value.to_physical().drop_nulls().to_numpy().astype(np.int64)
         return RecordedCohorts.of_pairs(
-            self.standing.ids,
-            self.standing.cohort,
-            self.standing.retired,
-            (
-                self.standing.holder[asked],
-                named.to_physical().drop_nulls().to_numpy().astype(np.int64),
-            ),
-            frozenset(self.standing.value.unique()),
+            *(standing.ids, standing.cohort, standing.retired),
+            (standing.holder[asked], place),
+            names,
         )

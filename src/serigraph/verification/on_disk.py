@@ -7,7 +7,7 @@ are counted from their members.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -63,8 +63,8 @@ class LedgerOnDisk(Undisclosed):
         ]
         return parallel_map(lambda each: _read_groups(*each, len(ids), names), asked, report)
 
-    def cohorts(self, names: Sequence[str]) -> RecordedCohorts:
-        return read_cohorts(self.releases, self.people(), names)
+    def cohorts(self, persists: Callable[[str], bool]) -> RecordedCohorts:
+        return read_cohorts(self.releases, self.people(), persists)
 
 
 def _check_known_once(place: NDArray[np.int64], people: int) -> None:
@@ -114,15 +114,17 @@ def _read_groups(
     ):
         raise release.damaged(GROUPS_DIFFER, "groups")
     held = read_entries(release, release.files("values"), names)
+    left = (shown if release.is_presence_known else size) - release.known_members
     if (
         held.group.max(initial=0) >= max(release.groups, 1)
         or ((held.count < 1) | (held.count > shown[held.group])).any()
+        or (held.count > left[held.group]).any()
     ):
         raise release.damaged("the values of a release do not fit its groups", "values")
     held = held.asked()
     return EarlierGroups.of(
         groups_by_place(people, place[person], group),
-        shown if release.is_presence_known else size,
+        left,
         held.group,
         held.value,
         held.count,

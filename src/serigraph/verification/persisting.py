@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -81,7 +81,7 @@ def check_stated(
                 "values persist, and nothing says how cohorts are kept", where=where
             )
         return
-    if presence_known:
+    if presence_known or not terms.has_registry:
         raise GuaranteeExceeded(
             "values that persist cannot be published yet where presence is known",
             where=where,
@@ -101,9 +101,9 @@ def check_persisting(
     """Check cohorts, retirements, what is left out, and the holders of every class of people."""
     table, arranged, population = release.table, release.arranged, release.population
     where = rules.where
-    values = _persisting_values(table, rules.terms)
-    recorded = earlier.cohorts([value.name for value in values])
-    _check_all_named(recorded, table, rules.terms, where)
+    recorded = earlier.cohorts(rules.terms.persists)
+    values = _persisting_values(table, recorded, rules.terms, where)
+    recorded = _renumbered(recorded, values)
     roll = call_the_roll(table, population, proposed, recorded, where)
     check_attendance(roll, table, recorded, rules.terms, where)
     check_groups(proposed.cohort, group, where)
@@ -133,22 +133,30 @@ def check_persisting(
     )
 
 
-def _persisting_values(table: Population, terms: CohortTerms) -> list[ProtectedValue]:
-    """Those of the table first, in its order, then those that nobody holds now."""
+def _persisting_values(
+    table: Population, recorded: RecordedCohorts, terms: CohortTerms, where: str
+) -> list[ProtectedValue]:
+    """Those of the table, then those that were shown before and that nobody holds now: who was
+    published as a holder of them still counts."""
+    for value in table.protected:
+        if value.persists != terms.persists(value.name) or (
+            value.persists and value.threshold != terms.threshold_of(value.name)
+        ):
+            raise ImpossibleState("a value is not protected as the policy says", where=where)
     here = [value for value in table.protected if value.persists]
-    names = {value.name for value in table.protected}
+    names = {value.name for value in here}
     return here + [
-        value for value in terms.shown_before if value.persists and value.name not in names
+        ProtectedValue(name, terms.threshold_of(name), persistence="any")
+        for name in recorded.names
+        if name not in names
     ]
 
 
-def _check_all_named(
-    recorded: RecordedCohorts, table: Population, terms: CohortTerms, where: str
-) -> None:
-    """Refuse if a value was shown before of which nothing says now whether it persists."""
-    known = {value.name for value in (*table.protected, *terms.shown_before)}
-    if not recorded.shown <= known:
-        raise ImpossibleState("values that were shown before are forgotten", where=where)
+def _renumbered(recorded: RecordedCohorts, values: Sequence[ProtectedValue]) -> RecordedCohorts:
+    """The same with values numbered as these are."""
+    place = {value.name: number for number, value in enumerate(values)}
+    number = np.array([place[name] for name in recorded.names], dtype=np.int64)
+    return replace(recorded, value=number[recorded.value], names=tuple(place))
 
 
 def _crowds(

@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState
-from serigraph.model import ProtectedValue
 from serigraph.short_repr import Undisclosed
 
 
-@dataclass(frozen=True)
-class CohortTerms:
-    """How cohorts have to be formed and kept."""
+class CohortTerms(Protocol):
+    """How cohorts have to be formed and kept, by the policy."""
 
-    size: int  # of a new cohort, at least
-    may_depart: bool  # leaving the registry says nothing about a person's values
-    # Values that were shown before and that nobody holds now, persisting or not: who was published
-    # as a holder of them still counts.
-    shown_before: tuple[ProtectedValue, ...]
+    @property
+    def size(self) -> int:
+        """Of a new cohort, at least."""
+
+    @property
+    def may_depart(self) -> bool:
+        """Whether leaving the registry says nothing about a person's values."""
+
+    @property
+    def has_registry(self) -> bool:
+        """Whether the people are those of a registry."""
+
+    @property
+    def persists(self) -> Callable[[str], bool]:
+        """Whether a protected value does, held by anybody now or not."""
+
+    @property
+    def threshold_of(self) -> Callable[[str], Fraction]:
+        """The threshold of a value that persists."""
 
 
 @dataclass(frozen=True, repr=False)
 class RecordedCohorts(Undisclosed):
-    """People of earlier releases, each once; for some values all pairs ever published.
+    """People of earlier releases, each once; of values that persist all pairs ever published.
 
     Not everybody is in a cohort: in releases before a value was said to persist there were none.
     """
@@ -35,8 +50,8 @@ class RecordedCohorts(Undisclosed):
     cohort: NDArray[np.int64]  # of each person, or -1
     retired: NDArray[np.int64]  # the number of the release in which the person retired, or 0
     holder: NDArray[np.int64]  # places in ``ids``; with ``value`` every pair, once
-    value: NDArray[np.int64]  # places among the names asked for
-    shown: frozenset[str]  # the values that anybody was ever published as a holder of
+    value: NDArray[np.int64]  # places in ``names``
+    names: tuple[str, ...]
 
     def __post_init__(self) -> None:
         people = len(self.ids)
@@ -49,6 +64,7 @@ class RecordedCohorts(Undisclosed):
             and self.holder.min(initial=0) >= 0
             and self.holder.max(initial=-1) < people
             and self.value.min(initial=0) >= 0
+            and self.value.max(initial=-1) < len(self.names)
         ):
             raise ImpossibleState("the recorded cohorts do not fit each other")
 
@@ -67,16 +83,16 @@ class RecordedCohorts(Undisclosed):
         cohort: NDArray[np.int64],
         retired: NDArray[np.int64],
         pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
-        shown: frozenset[str],
+        names: tuple[str, ...],
     ) -> RecordedCohorts:
         """From pairs of a holder and a value of which some may occur several times."""
         holder, value = pairs
-        values = int(value.max(initial=0)) + 1
+        values = max(len(names), 1)
         key = np.unique(holder * values + value)
-        return RecordedCohorts(ids, cohort, retired, key // values, key % values, shown)
+        return RecordedCohorts(ids, cohort, retired, key // values, key % values, names)
 
     @staticmethod
     def none(ids: pl.Series) -> RecordedCohorts:
         """Nobody; ``ids`` give the type."""
         nobody = np.empty(0, dtype=np.int64)
-        return RecordedCohorts(ids.clear(), nobody, nobody, nobody, nobody, frozenset())
+        return RecordedCohorts(ids.clear(), nobody, nobody, nobody, nobody, ())

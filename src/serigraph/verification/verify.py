@@ -44,16 +44,17 @@ def verify(
     whole: Population | None = None,
     table: Population | None = None,
     cohort_terms: CohortTerms | None = None,
-    known_members: int = 0,
     presence_known: bool,
     minimum_size: int,
+    known_members: int = 0,
     where: str,
     report: Report = lambda _done, _total: None,
 ) -> Proof:
     """Check a proposed release; returns a `Proof`, or raises `GuaranteeExceeded`.
 
     Everybody in a group is charged for every protected value in it, whether present, absent or a
-    holder. If presence is known to the adversary, it chooses among the present members only.
+    holder. If presence is known to the adversary, it chooses among the present members only. It
+    chooses among all but ``known_members`` of a group, whom it knows not to hold its values.
 
     ``whole`` is the population before suppression, if anything was suppressed. Its thresholds are
     those before this release; what the gaps between the two reveal is charged to everybody in the
@@ -68,7 +69,7 @@ def verify(
     )
     gaps: tuple[Gap, ...] = ()
     if whole is not None and whole is not population:
-        gaps = check_gaps(whole, population, earlier, where)
+        gaps = check_gaps(whole, population, earlier, where, known_members)
     check_proposal(population, proposal, where)
     shown = Shown.of(population, proposal.group)
     size = shown.present if presence_known else shown.people
@@ -82,7 +83,7 @@ def verify(
             proposal.cohorts,
             Rules(cohort_terms, known_members, minimum_size, where),
         )
-    composition = Composition.of(population, shown.group, size)
+    composition = Composition.of(population, shown.group, size, known_members)
     charged = composition.of_transient(population, shown.group)
     names = [value.name for value in population.protected]
     ids, present, group = population.ids, population.present, shown.group
@@ -147,7 +148,9 @@ def _decide_exactly(
         probability = breach_probability(exposures)
         if probability > value.threshold:
             group = int(composition.group_of(np.array([entry]))[0])
-            raise _exceeded(exposures, probability, value.threshold, f"{where}, group {group}")
+            people = int(composition.people[group]), composition.known
+            at = f"{where}, group {group}"
+            raise _exceeded(exposures, people, probability, value.threshold, at)
         known = worst.get(value.threshold)
         if known is None or probability > known.probability:
             worst[value.threshold] = WorstPair(value.name, probability, value.threshold)
@@ -155,15 +158,21 @@ def _decide_exactly(
 
 
 def _exceeded(
-    exposures: tuple[Exposure, ...], probability: Fraction, threshold: Fraction, where: str
+    exposures: tuple[Exposure, ...],
+    people: tuple[int, int],
+    probability: Fraction,
+    threshold: Fraction,
+    where: str,
 ) -> GuaranteeExceeded:
-    now = exposures[-1]
+    """The refusal of a pair with these exposures; ``people`` are those of the last group, and how
+    many of them are known."""
+    size, known = people
     ratio = minimum_ratio(threshold, survival(exposures[:-1]))
     remedy = (
         "keep this value out of the group: the budget of one of its members is used up"
         if ratio == float("inf")
-        else f"give this group at least {smallest_size(ratio, now.count)} members "
-        f"(now {now.size}), or suppress"
+        else f"give this group at least {smallest_size(ratio, exposures[-1].count) + known} "
+        f"members (now {size}), or suppress"
     )
     return GuaranteeExceeded(
         f"breach probability would be {probability} ({float(probability):.3f}), above {threshold}",

@@ -106,6 +106,12 @@ class _Workplace:
     measure: Measure
 
     def read(self, table: Any, registry: Any, policy: Policy, query: str) -> _Sources:
+        if policy.guarantee.known_members:
+            raise InputRefused(
+                "releases against an adversary who knows members of groups are made on one machine",
+                where="known_members in [guarantee]",
+                remedy="omit --engine (engine in Python)",
+            )
         reading = policy.reading.model_copy(update={"query": query}) if query else policy.reading
         roles = roles_of(policy)
         frames = {TABLE: table_frame(self.session, table, reading, roles)}

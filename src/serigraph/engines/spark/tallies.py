@@ -46,9 +46,10 @@ def tally_on_spark(
     thresholds = thresholds_of(releases, names)
     labels = tuple(release.label for release in releases)
     first = releases[0].number
+    known = tuple(release.known_members for release in releases)
 
     def counted(rows: pl.DataFrame) -> Tally:
-        evidence = _evidence(rows, first, labels, names, thresholds)
+        evidence = _evidence(rows, first, labels, names, thresholds, known)
         return tally(evidence, known_members=known_members, worst=worst)
 
     def work(rows: pl.DataFrame) -> pl.DataFrame:
@@ -117,6 +118,7 @@ def _evidence(
     labels: tuple[str, ...],
     names: Sequence[str],
     thresholds: tuple[Fraction, ...],
+    known_members: tuple[int, ...],
 ) -> Evidence:
     """The evidence of the people in the rows; each membership counts as a separate group."""
     ordered = rows.sort("release", "person")
@@ -144,4 +146,5 @@ def _evidence(
         count=entries["count"].to_numpy().astype(np.int64),
         size=np.repeat(ordered["size"].to_numpy(), lengths),
         present_size=np.repeat(ordered["present_size"].to_numpy(), lengths),
+        known_members=known_members,
     )
