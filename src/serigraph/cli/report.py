@@ -38,6 +38,7 @@ def command(
                 "largest_probability": made.audit.over_all.largest,
                 "worst_in_series": made.audit.over_all.worst,
                 "threshold": made.audit.threshold,
+                "notes": made.notes,
             }
         )
         return
@@ -45,5 +46,7 @@ def command(
     outcome = f"worst probability {worst}" if worst else "nobody was ever exposed"
     number = len(made.audit.releases)
     say(f"The promise holds over {number} releases for values that do not persist: {outcome}")
+    for note in made.notes:
+        say(f"  note: {note}")
     say(f"  {made.report}")
     say(f"  {made.certificate}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from serigraph.cli.output import Json, print_json, say
+from serigraph.cli.value_list import over_time_lines
 
 if TYPE_CHECKING:
     from serigraph.publishing import Status
@@ -54,6 +55,7 @@ def command(
                 "values": found.values,
                 "ratio_by_link": found.ratios,
                 "known_members": found.known_members,
+                "values_over_time": found.over_time,
                 "notes": found.notes,
             }
         )
@@ -78,6 +80,8 @@ def _tell(found: Status) -> None:
     _tell_singled_out(found)
     if found.closest and found.closest[-1].in_series is not None:
         say(f"Over the whole series: worst probability {found.closest[-1].in_series}")
+    for line in over_time_lines([each for each in found.over_time if each.returned]):
+        say(line)
     known = f", besides {found.known_members:,} known" if found.known_members else ""
     ratios = _ratios(found.ratios)
     say(f"Members required per holder at the 1st, 2nd, ... exposure{known}: {ratios}")

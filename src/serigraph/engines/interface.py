@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 import polars as pl
 
-from serigraph.model import Domain, Past, Population, Proof, ProtectedValue, unique_rows
+from serigraph.model import (
+    Domain,
+    KeptValues,
+    Past,
+    Population,
+    Proof,
+    ProtectedValue,
+    unique_rows,
+)
 from serigraph.privacy.strategies import Strategy
 from serigraph.short_repr import Undisclosed
 
@@ -258,6 +266,10 @@ class Recalled(Protocol):
 
     @property
     def known(self) -> Known: ...
+
+    def kept_values(self) -> KeptValues:
+        """How often people hold each value that the policy calls transient again when they come
+        back, over all releases and the table."""
 
     def link_gaps(self) -> LinkGaps:
         """How many releases lay between the links of everybody in the ledger."""

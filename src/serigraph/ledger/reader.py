@@ -6,15 +6,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from serigraph.ledger.cohorts import PublishedHolders, recall_cohorts, recall_holders
+from serigraph.ledger.cohorts import (
+    PublishedHolders,
+    recall_cohorts,
+    recall_holders,
+    recall_kept_values,
+)
 from serigraph.ledger.exporting import export_ledger
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import check_id_type, read_people
 from serigraph.ledger.past import recall_exposures, recall_names, recall_past
+from serigraph.ledger.person_numbers import Numbered
 from serigraph.ledger.release import PastExposure, ReleaseRecord
-from serigraph.model import Cohorts, Past, link_gaps
+from serigraph.model import Cohorts, KeptValues, Past, Population, attendance_of, link_gaps
 from serigraph.privacy.link_chances import LinkGaps
 
 
@@ -58,6 +66,24 @@ class Reader:
     def holders(self) -> Iterator[PublishedHolders]:
         """Who had a record in each release, and who was published as a holder; oldest first."""
         return recall_holders(self.layout, self.releases)
+
+    def kept_values(
+        self,
+        names: Sequence[str],
+        population: Population | None = None,
+        number: NDArray[np.int64] | None = None,
+    ) -> KeptValues:
+        """How often people held the values named again when they came back: those published as
+        holders, and those of a table that is not published yet.
+
+        ``number`` are the numbers of its people, looked up if they are not given.
+        """
+        latest = None
+        if population is not None:
+            if number is None:
+                number = Numbered.asked(self.layout, self.releases, population.ids).with_new()
+            latest = attendance_of(population, number, names)
+        return recall_kept_values(self.holders(), names, latest)
 
     def link_gaps(self) -> LinkGaps:
         """How many releases lay between everybody's links, and since the last ones."""

@@ -6,6 +6,13 @@ from serigraph.model.kinds import KINDS, Kind
 from serigraph.model.past import Compositions, Past
 from serigraph.model.people import CodedValues, Domain, Population, ProtectedValue
 from serigraph.model.proof import Gap, Proof
+from serigraph.model.recurrence import (
+    Attendance,
+    KeptValues,
+    ValueOverTime,
+    attendance_of,
+    recurrences,
+)
 from serigraph.model.standing import Standing, link_gaps, standing
 from serigraph.model.taxonomy import Taxonomy
 from serigraph.model.uniqueness import unique_rows
@@ -22,6 +29,7 @@ from serigraph.runtime.ordering import (
 
 __all__ = [
     "KINDS",
+    "Attendance",
     "ClassKind",
     "Classes",
     "CodedValues",
@@ -30,6 +38,7 @@ __all__ = [
     "Compositions",
     "Domain",
     "Gap",
+    "KeptValues",
     "Kind",
     "Past",
     "Population",
@@ -37,14 +46,17 @@ __all__ = [
     "ProtectedValue",
     "Standing",
     "Taxonomy",
+    "ValueOverTime",
     "are_in_order",
     "ascend",
+    "attendance_of",
     "link_gaps",
     "occurrences",
     "occurring",
     "order_by",
     "order_by_keys",
     "ranked",
+    "recurrences",
     "standing",
     "starts_of",
     "unique_rows",

@@ -18,6 +18,7 @@ from serigraph.ledger import ReleaseRecord, Series
 from serigraph.model import Past
 from serigraph.policy import Policy
 from serigraph.privacy.strategies import Strategy
+from serigraph.publishing.persistence import Assumption
 from serigraph.records import WorstPair, worst_of
 from serigraph.short_repr import ShortRepr, Undisclosed
 from serigraph.signing import SigningKey
@@ -202,6 +203,7 @@ class Unpublished(Undisclosed):
     policy: Policy
     strategy: Strategy
     summary: Mapping[str, object]
+    assumption: Assumption
     value_list: ValueList  # protected and unprotected values of the table
     signer: SigningKey | None  # of the certificate
     measured: tuple[Any, ...]  # figures for the documents, piece by piece

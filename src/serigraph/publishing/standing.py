@@ -13,9 +13,10 @@ import numpy as np
 
 from serigraph.errors import InputRefused
 from serigraph.ledger import PastExposure, ReleaseRecord, Series, notes_on_unknown
-from serigraph.model import standing
+from serigraph.model import ValueOverTime, standing
 from serigraph.policy import read_policy
 from serigraph.privacy.breach import breach_probability, survival
+from serigraph.publishing.persistence import Assumption, notes_on_persistence
 from serigraph.publishing.published import ClosestPairs, closest_pairs, threshold_left
 from serigraph.short_repr import ShortRepr, at_most
 from serigraph.tables import ProtectedChoice
@@ -49,6 +50,7 @@ class Status(ShortRepr):
     values: tuple[ValueStanding, ...]  # most spent first
     ratios: tuple[float, ...]  # members required per holder at the 1st, 2nd, ... exposure
     closest: tuple[ClosestPairs, ...]  # one per release
+    over_time: tuple[ValueOverTime, ...]  # whether values persist, as far as releases tell
     notes: tuple[str, ...]  # what the publisher should attend to
     known_members: int = 0  # of every group, to the adversary; they come on top of the ratios
 
@@ -116,6 +118,9 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
         )
         for number, name in enumerate(names)
     ]
+    kept = ledger.kept_values(names)
+    over_time = kept.over_time(policy.persistence_of)
+    assumption = Assumption.of(policy.frozen(), [each.summary for each in releases])
     return Status(
         path=opened.path,
         releases=releases,
@@ -128,7 +133,11 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
         values=tuple(sorted(values, key=lambda each: (-each.near_limit, -each.pairs, each.name))),
         ratios=strategy.preview(policy.threshold, 20),
         closest=closest_pairs(opened, releases),
-        notes=notes_on_unknown(opened.unknown_files()),
+        over_time=over_time,
+        notes=(
+            *notes_on_unknown(opened.unknown_files()),
+            *notes_on_persistence(assumption, kept, over_time),
+        ),
         known_members=policy.guarantee.known_members,
     )
 
