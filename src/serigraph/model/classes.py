@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from serigraph.model.cohorts import Cohorts
 from serigraph.privacy.alikeness import crowd_probability
+from serigraph.short_repr import Undisclosed
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class ClassKind:
         return crowd_probability(self.holders, self.size, known)
 
 
-@dataclass(frozen=True)
-class Classes:
+@dataclass(frozen=True, repr=False)
+class Classes(Undisclosed):
     """All classes after a release, numbered from 0 on, with the people of ``Cohorts``."""
 
     number: NDArray[np.int64]  # of each person
@@ -47,7 +48,7 @@ class Classes:
 
     @staticmethod
     def of(cohorts: Cohorts, release: int) -> Classes:
-        """The classes after a release."""
+        """The classes after a release; nobody retired later."""
         kinds, number, size = np.unique(
             cohorts.cohort * (release + 1) + cohorts.retired,
             return_inverse=True,
