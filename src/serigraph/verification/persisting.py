@@ -23,6 +23,7 @@ from serigraph.verification.membership import (
 )
 from serigraph.verification.proposal import Proposal, ProposedCohorts
 from serigraph.verification.recorded_cohorts import CohortTerms, RecordedCohorts
+from serigraph.verification.words import are_among, distinct
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,8 @@ def check_persisting(
     """Check cohorts, retirements, what is left out, and the holders of every class of people."""
     table, arranged, population = release.table, release.arranged, release.population
     where = rules.where
+    if not population.ids.equals(arranged.ids):
+        raise ImpossibleState("suppression took people out of a release", where=where)
     recorded = earlier.cohorts(rules.terms.persists)
     values = _persisting_values(table, recorded, rules.terms, where)
     recorded = _renumbered(recorded, values)
@@ -201,8 +204,6 @@ def _check_content(
     table, arranged, population = release.table, release.arranged, release.population
     others = [(arranged, roll.row)]
     if population is not arranged:
-        if not population.ids.equals(arranged.ids):
-            raise ImpossibleState("suppression took people out of a release", where=rules.where)
         others.append((population, roll.row))
     covering, (of_table, *shown) = contents(table, others, rules.where)
     may_go = _full(table, roll, recorded, crowds, values, rules.known_members)
@@ -234,7 +235,7 @@ def _full(
     """
     number_of = _numbers(table, values)
     most = most_allowed(crowds.size, values, known_members)
-    published = recorded.holder * crowds.values + recorded.value
+    published = distinct(recorded.holder * crowds.values + recorded.value)
     covers = [value.covers() for value in values]
     is_tangled = np.array(
         [
@@ -256,7 +257,7 @@ def _full(
         if is_tangled.any():
             wanted = _crowds(roll, recorded, (table, roll.in_table), values)
             is_full |= is_tangled[value] & (wanted.holders_in(crowd, value) > limit)
-        found[found] = is_full & ~np.isin(person * crowds.values + value, published)
+        found[found] = is_full & ~are_among(person * crowds.values + value, published)
         return found
 
     return may_go
