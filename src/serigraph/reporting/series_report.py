@@ -59,6 +59,7 @@ class SeriesReport(ShortRepr):
     report: Path
     certificate: Path
     audit: Audit
+    rests_on: str  # what has to be true for the promise to hold
     notes: tuple[str, ...]  # what the publisher should attend to
 
     def _facts(self) -> dict[str, object]:
