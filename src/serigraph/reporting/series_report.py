@@ -111,7 +111,14 @@ def report_series(
         write_durably(folder / NAME, certificate)
         if signer is not None:
             write_durably(folder / SIGNATURE, signer.sign(certificate))
-    return SeriesReport(folder / REPORT, folder / NAME, audit, assumption_of(releases).notes())
+    assumption = assumption_of(releases)
+    return SeriesReport(
+        report=folder / REPORT,
+        certificate=folder / NAME,
+        audit=audit,
+        rests_on=assumption.rests_on(),
+        notes=assumption.notes(),
+    )
 
 
 def _refuse_to_certify(audit: Audit, series: Series) -> None:
