@@ -120,7 +120,8 @@ def _fitted(
     population = whole
     while True:
         population = thinned(whole, population, plan, randomness)
-        leaves_holes = plan.is_presence_known and plan.form == "bucketised"
+        # Members of a cohort without a record are listed with it, so that nobody misses them.
+        leaves_holes = plan.is_presence_known and plan.form == "bucketised" and not plan.cohorts
         if leaves_holes and not population.present.all():
             past = past.subset(population.present)
             population = population.subset(population.present)

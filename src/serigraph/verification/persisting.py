@@ -1,4 +1,5 @@
-"""The promise for values that persist: everything about cohorts that a release must show."""
+"""The promise for values that persist where nobody knows who of a registry is present: everything
+about standing cohorts that a release must show."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.errors import GuaranteeExceeded, ImpossibleState
+from serigraph.errors import ImpossibleState
 from serigraph.model import CohortChanges, Population, ProtectedValue
 from serigraph.records import WorstPair
 from serigraph.verification.crowds import Crowds, check_crowds, check_retirement, most_allowed
@@ -71,23 +72,15 @@ def check_stated(
     proposal: Proposal,
     table: Population | None,
     terms: CohortTerms | None,
-    *,
-    presence_known: bool,
     where: str,
 ) -> None:
-    """Refuse values that persist without cohorts, and cohorts where there cannot be any."""
+    """Refuse values that persist without cohorts, and cohorts where no value persists."""
     if terms is None:
         if any(value.persists for value in population.protected) or proposal.cohorts is not None:
             raise ImpossibleState(
                 "values persist, and nothing says how cohorts are kept", where=where
             )
         return
-    if presence_known or not terms.has_registry:
-        raise GuaranteeExceeded(
-            "values that persist cannot be published yet where presence is known",
-            where=where,
-            remedy='state adversary = "presence unknown" and give a registry, if that is true',
-        )
     if proposal.cohorts is None or table is None:
         raise ImpossibleState("values persist, and no cohorts are proposed", where=where)
 
@@ -105,8 +98,8 @@ def check_persisting(
     if not population.ids.equals(arranged.ids):
         raise ImpossibleState("suppression took people out of a release", where=where)
     recorded = earlier.cohorts(rules.terms.persists)
-    values = _persisting_values(table, recorded, rules.terms, where)
-    recorded = _renumbered(recorded, values)
+    values = persisting_values(table, recorded, rules.terms, where)
+    recorded = renumbered(recorded, values)
     roll = call_the_roll(table, population, proposed, recorded, where)
     check_attendance(roll, table, recorded, rules.terms, where)
     check_groups(proposed.cohort, group, where)
@@ -136,7 +129,7 @@ def check_persisting(
     )
 
 
-def _persisting_values(
+def persisting_values(
     table: Population, recorded: RecordedCohorts, terms: CohortTerms, where: str
 ) -> list[ProtectedValue]:
     """Those of the table, then those that were shown before and that nobody holds now: who was
@@ -155,7 +148,7 @@ def _persisting_values(
     ]
 
 
-def _renumbered(recorded: RecordedCohorts, values: Sequence[ProtectedValue]) -> RecordedCohorts:
+def renumbered(recorded: RecordedCohorts, values: Sequence[ProtectedValue]) -> RecordedCohorts:
     """The same with values numbered as these are."""
     place = {value.name: number for number, value in enumerate(values)}
     number = np.array([place[name] for name in recorded.names], dtype=np.int64)
@@ -170,7 +163,7 @@ def _crowds(
 ) -> Crowds:
     """The classes after a release that shows what these people, with their places, hold."""
     population, place = shown
-    number = _numbers(population, values)[population.held]
+    number = numbers_among(population, values)[population.held]
     holder = np.repeat(place, np.diff(population.held_start))
     counts = number >= 0
     return Crowds.of(
@@ -185,7 +178,7 @@ def _crowds(
     )
 
 
-def _numbers(population: Population, values: Sequence[ProtectedValue]) -> NDArray[np.int64]:
+def numbers_among(population: Population, values: Sequence[ProtectedValue]) -> NDArray[np.int64]:
     """The place of each protected value among those that persist, or -1."""
     place = {value.name: number for number, value in enumerate(values)}
     found = [place.get(value.name, -1) for value in population.protected]
@@ -233,7 +226,7 @@ def _full(
     Where a published value counts as several values that persist, what was taken out for one of
     them may leave room for another. Then it is enough that the class would have had too many.
     """
-    number_of = _numbers(table, values)
+    number_of = numbers_among(table, values)
     most = most_allowed(crowds.size, values, known_members)
     published = distinct(recorded.holder * crowds.values + recorded.value)
     covers = [value.covers() for value in values]
