@@ -30,7 +30,7 @@ from serigraph.engines.local import make_release
 from serigraph.errors import StorageError
 from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series, Writer
 from serigraph.ledger.storage import new_file
-from serigraph.model import Past
+from serigraph.model import KeptValues, Past
 from serigraph.policy import Output, Policy
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.recoding import as_text
@@ -201,6 +201,13 @@ class _Recalled(Undisclosed):
     def digest(self) -> str:
         return self.prepared.population.digest
 
+    def kept_values(self) -> KeptValues:
+        population, writer = self.prepared.population, self.place.writer
+        names = [value.name for value in population.protected if not value.persists]
+        if not writer.releases or not names:
+            return KeptValues({})
+        return writer.ledger.kept_values(names, population, writer.numbers())
+
     def link_gaps(self) -> LinkGaps:
         return self.place.writer.ledger.link_gaps()
 
@@ -245,6 +252,7 @@ class _Unwritten(Undisclosed):
             gap_risks={gap.value: gap.risk for gap in made.proof.gaps},
             thresholds_left=made.thresholds_left(),
             withdrawn=tuple(gap.value for gap in made.proof.gaps if gap.value not in shown),
+            left_out=0 if made.cohorts is None else made.cohorts.left_out,
         )
 
     def write(self, output: Output, progress: Progress) -> _Staged:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ from serigraph.ledger.parts import (
     read_people,
 )
 from serigraph.ledger.release import ReleaseRecord
-from serigraph.model import Cohorts
+from serigraph.model import Attendance, Cohorts, KeptValues, recurrences
 from serigraph.runtime.threads import parallel_map
 from serigraph.short_repr import Undisclosed
 
@@ -49,6 +49,28 @@ def recall_holders(
             present=members["person"].filter(members["present"]).to_numpy(),
             held=read_part(layout, release, HOLDERS) if has_part(release, HOLDERS) else None,
         )
+
+
+def recall_kept_values(
+    releases: Iterable[PublishedHolders], names: Sequence[str], latest: Attendance | None = None
+) -> KeptValues:
+    """How often people held the values named again, over some releases and then ``latest``."""
+    kind = pl.Enum(names)
+    seen, unrecorded = [], []
+    for release in releases:
+        holder = value = None
+        if release.held is None:
+            unrecorded.append(release.release)
+        else:
+            code = release.held["value"].cast(pl.String).cast(kind, strict=False).to_physical()
+            asked = code.is_not_null()
+            holder = release.held["person"].filter(asked).to_numpy()
+            value = code.filter(asked).to_numpy()
+        seen.append(Attendance(release.present, holder, value))
+    if latest is not None:
+        seen.append(latest)
+    found = recurrences(seen, len(names))
+    return KeptValues(dict(zip(names, found, strict=True)), tuple(unrecorded))
 
 
 def recall_cohorts(

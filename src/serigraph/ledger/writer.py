@@ -171,6 +171,12 @@ class Writer:
             raise ImpossibleState("nobody was asked for")
         return recall_attendance(self._layout, self.releases, self._asked.number)
 
+    def numbers(self) -> NDArray[np.int64]:
+        """The numbers of the people passed to ``history``; people who are new get the next ones."""
+        if self._asked is None:
+            raise ImpossibleState("nobody was asked for")
+        return self._asked.with_new()
+
     def encode(self, proof: Proof) -> EncodedParts:
         """What ``commit`` will write for a proof; can run while public files are written."""
         asked = self._asked or Numbered.asked(self._layout, self.releases, proof.ids)

@@ -26,6 +26,7 @@ from serigraph.model import Domain, ProtectedValue
 from serigraph.policy import Policy, check_unchanged, read_policy
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
+from serigraph.publishing.persistence import OVERRIDDEN
 from serigraph.publishing.published import pair_of
 from serigraph.recoding.output import is_formula
 from serigraph.recoding.tables import COHORT, GROUP
@@ -294,6 +295,7 @@ def summary_of(
     strategy: Strategy,
     policy: Policy,
     is_dated_back: bool,
+    overridden: Sequence[str],
 ) -> dict[str, object]:
     """The figures of a release, of how it was made, and of the series up to it; ``before`` is the
     worst pair of the series before it."""
@@ -309,4 +311,5 @@ def summary_of(
         "method": policy.output.method,
         "strategy": strategy.describe(),
         "is_dated_back": is_dated_back,
+        **({OVERRIDDEN: list(overridden)} if overridden else {}),
     }

@@ -95,6 +95,8 @@ def check_persisting(
     """Check cohorts, retirements, what is left out, and the holders of every class of people."""
     table, arranged, population = release.table, release.arranged, release.population
     where = rules.where
+    if not population.ids.equals(arranged.ids):
+        raise ImpossibleState("suppression took people out of a release", where=where)
     recorded = earlier.cohorts(rules.terms.persists)
     values = persisting_values(table, recorded, rules.terms, where)
     recorded = renumbered(recorded, values)
@@ -195,8 +197,6 @@ def _check_content(
     table, arranged, population = release.table, release.arranged, release.population
     others = [(arranged, roll.row)]
     if population is not arranged:
-        if not population.ids.equals(arranged.ids):
-            raise ImpossibleState("suppression took people out of a release", where=rules.where)
         others.append((population, roll.row))
     covering, (of_table, *shown) = contents(table, others, rules.where)
     may_go = _full(table, roll, recorded, crowds, values, rules.known_members)

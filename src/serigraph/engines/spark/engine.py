@@ -49,6 +49,7 @@ from serigraph.ledger import (
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, VALUES
 from serigraph.ledger.storage import ensure_folder, make_folder
+from serigraph.model import KeptValues
 from serigraph.policy import Output, Policy
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.runtime.progress import Progress
@@ -212,6 +213,10 @@ class _Recalled:
     def known(self) -> Known:
         people = self.placed.everybody
         return Known(people.known_present, people.known_absent)
+
+    def kept_values(self) -> KeptValues:
+        """Who held what is not recorded on a cluster, so nothing can be measured."""
+        return KeptValues({}, tuple(release.number for release in self.run.releases))
 
     def link_gaps(self) -> LinkGaps:
         return self.run.ledger.link_gaps()
