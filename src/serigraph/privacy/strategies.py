@@ -16,6 +16,7 @@ from itertools import accumulate
 from typing import Protocol
 
 from serigraph.privacy.ratios import (
+    TargetRule,
     equal_ratio,
     log_of,
     minimum_ratio,
@@ -29,7 +30,6 @@ from serigraph.privacy.schedules import (
     scheduled_ratios,
     spend,
 )
-from serigraph.privacy.targets import TargetRule
 
 __all__ = [
     "ConstantRatio",

@@ -18,8 +18,8 @@ from serigraph.model import (
     occurring,
     order_by_keys,
 )
-from serigraph.recoding import kernels
 from serigraph.recoding.labels import cells_at, region_labels, widened_to_nodes
+from serigraph.runtime.compiled import kernel
 from serigraph.runtime.randomness import Randomness, shuffled
 from serigraph.runtime.threads import TOGETHER, parallel_map, parallel_take, slices
 
@@ -33,11 +33,29 @@ def extents(codes: NDArray[np.int32], group: NDArray[np.int64], groups: int) -> 
         several = np.ascontiguousarray(codes[columns])
         low = np.full((groups, len(several)), np.iinfo(np.int32).max, dtype=np.int32)
         high = np.full((groups, len(several)), -1, dtype=np.int32)
-        kernels.extend(several, group, low, high)
+        _extend(several, group, low, high)
         return low, high
 
     low, high = zip(*parallel_map(extent, slices(len(codes))), strict=True)
     return np.concatenate(low, axis=1), np.concatenate(high, axis=1)
+
+
+@kernel
+def _extend(
+    codes: NDArray[np.int32],
+    group: NDArray[np.int64],
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+) -> None:
+    """Widen the intervals of each ``group``, from ``low`` to ``high``, [group, column], until they
+    hold the ``codes``, [column, person], of everybody in it. What belongs to a group lies side by
+    side: groups are met in no order, and found in memory once."""
+    for i in range(len(group)):
+        g = group[i]
+        for column in range(len(codes)):
+            # Branch-free: always write the new end.
+            low[g, column] = min(low[g, column], codes[column, i])
+            high[g, column] = max(high[g, column], codes[column, i])
 
 
 def normalised_widths(
