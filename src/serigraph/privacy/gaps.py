@@ -29,8 +29,8 @@ def gap_risk(
 ) -> Fraction:
     """The largest chance that somebody is a holder whose value was suppressed.
 
-    ``without_record`` people have no record, of whom so many are missing holders; ``silent`` people
-    have a record that does not show the value.
+    ``without_record`` people have no record, ``silent`` ones have a record that does not show the
+    value; the other two say how many of these are missing holders.
 
     >>> gap_risk(without_record=800, missing_without_record=2, silent=100, missing_silently=1)
     Fraction(1, 100)

@@ -11,7 +11,7 @@ from serigraph.errors import Infeasible
 
 
 def minimum_ratio(threshold: Fraction, survival: Fraction) -> Fraction | float:
-    """The least ratio n_k/n_{k,s} that keeps p(o,s,k) within the threshold (Theorem 1).
+    """The smallest ratio n_k/n_{k,s} that keeps p(o,s,k) within the threshold (Theorem 1).
 
     ``survival`` is that of the releases before this one. In terms of it the bound of the paper is
     survival / (survival - (1 - threshold)); before the first link it is l.
@@ -162,11 +162,11 @@ class TargetRule:
 
     With Q = (1 - threshold) / survival, B = -ln Q and j links so far, the target is the largest of
     ``factor / (1 - Q)`` (Theorem 1, times a factor), ``ratio_by_link[j]``, and
-    1 / (1 - exp(-``share_by_link[j]`` B)). An empty tuple asks for nothing; past its end the last
-    entry holds on.
+    1 / (1 - exp(-``share_by_link[j]`` B)). An empty tuple asks for nothing; past its end, the last
+    entry counts.
 
-    Differs from the paper: a target proposes, it does not decide. Floats may be off by rounding,
-    so that whatever was built with them is checked again in fractions.
+    Differs from the paper: a target proposes, it does not decide. Floats may be off by rounding:
+    what was built with them is checked again in fractions.
     """
 
     ratio_by_link: tuple[float, ...]

@@ -84,8 +84,8 @@ def _number(text: str) -> Fraction:
 def exact_number(text: str) -> Fraction:
     """The number that a text spells: a fraction, or a decimal number with or without an exponent.
 
-    Raises ``ValueError`` for anything else, and for numbers that are too large or too small: in a
-    power of them, such as a plan for twenty releases takes, every zero would count twenty times.
+    Raises ``ValueError`` for anything else, and for numbers that are too large or too small: a plan
+    for twenty releases takes powers of them, with twenty times as many digits.
 
     >>> exact_number("7/16"), exact_number(" 0.09 "), exact_number("1e-3")
     (Fraction(7, 16), Fraction(9, 100), Fraction(1, 1000))
