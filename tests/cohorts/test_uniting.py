@@ -8,7 +8,7 @@ import pytest
 from cohorts.people import population
 from serigraph.cohorts import Units, unite
 from serigraph.model import Past
-from serigraph.privacy.targets import ASKS_NOTHING, TargetRule
+from serigraph.privacy.ratios import ASKS_NOTHING, TargetRule
 
 ASKS = TargetRule((10.0,), (), 1.0)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from serigraph.cohorts.cutting import FEW, Held, Space, cut_counting, unfit
 from serigraph.model import Past, Population, occurring
-from serigraph.privacy.targets import TargetRule
+from serigraph.privacy.ratios import TargetRule
 
 
 @dataclass(frozen=True)
