@@ -74,6 +74,7 @@ docs: $(READY_DEV)
 
 picture: $(READY_DEV)
 	$(BIN)/python docs/pictures/ten_releases.py
+	$(BIN)/python docs/pictures/chronic_clinic.py
 	$(BIN)/python docs/pictures/rooms.py
 
 hooks: $(READY_DEV)

@@ -1,8 +1,8 @@
 """A clinic of 40,000 people publishes ten releases: what `make demo` runs.
 
-The population list is the registry; every half-year some 8,000 of its people are patients. Most of
-a half-year's patients were there before, and their diagnoses change. Twelve stigmatising diagnoses
-are protected, and two classes of them besides.
+The population list is the registry; every half-year some 8,000 of its people are patients, and most
+of them were there before. Twelve stigmatising diagnoses are protected, and two classes of them
+besides. Six of the twelve pass: who comes back has another diagnosis. Six are for life.
 """
 
 from __future__ import annotations
@@ -24,19 +24,21 @@ PEOPLE = 40_000
 PATIENTS = 8_000
 RELEASES = 10
 COMMON = [f"diagnosis {letter}{number}" for letter in "ABCDEFGHJK" for number in range(10, 22)]
-STIGMATISING = {
+PASSING = {
     "chlamydia": 0.004,
     "gonorrhoea": 0.003,
     "syphilis": 0.002,
+    "self-harm": 0.004,
+    "miscarriage": 0.005,
+    "termination of pregnancy": 0.003,
+}
+FOR_LIFE = {
     "HIV": 0.003,
     "hepatitis C": 0.003,
     "alcohol dependence": 0.008,
     "opioid dependence": 0.004,
     "schizophrenia": 0.003,
     "bipolar disorder": 0.004,
-    "self-harm": 0.004,
-    "miscarriage": 0.005,
-    "termination of pregnancy": 0.003,
 }
 POLICY = """\
 version = 1
@@ -66,6 +68,9 @@ values = [{values}]
 [protected.classes]
 "any sexually transmitted disease" = ["chlamydia", "gonorrhoea", "syphilis", "HIV"]
 "any dependence" = ["alcohol dependence", "opioid dependence"]
+
+[protected.persistence]
+{persistence}
 
 [guarantee]
 threshold = "1/3"
@@ -107,17 +112,22 @@ def zip_taxonomy(everybody: pl.DataFrame) -> bytes:
 
 
 def half_years(everybody: pl.DataFrame, chance: np.random.Generator) -> list[pl.DataFrame]:
-    """The tables of all half-years: 60 % of the patients come back, every value is drawn anew."""
-    names = [*STIGMATISING, *COMMON]
+    """The tables of all half-years: 60 % of the patients come back. Diagnoses for life stay, all
+    others are drawn anew."""
+    names = [*PASSING, *COMMON]
     rest = 1 / np.arange(1, len(COMMON) + 1) ** 0.7
-    rest *= (1 - sum(STIGMATISING.values())) / rest.sum()
-    shares = np.array([*STIGMATISING.values(), *rest])
+    rest *= (1 - sum(PASSING.values())) / rest.sum()
+    shares = np.array([*PASSING.values(), *rest])
+    other = 1 - sum(FOR_LIFE.values())
+    for_life = chance.choice(["", *FOR_LIFE], PEOPLE, p=[other, *FOR_LIFE.values()])
     patients = chance.choice(PEOPLE, PATIENTS, replace=False)
     tables = []
     for _ in range(RELEASES):
+        drawn = chance.choice(names, len(patients), p=shares / shares.sum())
+        stays = for_life[patients]
         tables.append(
             everybody[patients].with_columns(
-                diagnosis=pl.Series(chance.choice(names, len(patients), p=shares / shares.sum()))
+                diagnosis=pl.Series(np.where(stays == "", drawn, stays))
             )
         )
         others = np.setdiff1d(np.arange(PEOPLE), patients)
@@ -126,6 +136,17 @@ def half_years(everybody: pl.DataFrame, chance: np.random.Generator) -> list[pl.
             [returning, chance.choice(others, PATIENTS - len(returning), replace=False)]
         )
     return tables
+
+
+def policy() -> str:
+    """The policy of the clinic, which says of every protected value whether it persists."""
+    persistence = dict.fromkeys(PASSING, "transient") | dict.fromkeys(FOR_LIFE, "permanent")
+    persistence |= {"any sexually transmitted disease": "any", "any dependence": "permanent"}
+    return POLICY.format(
+        values=", ".join(f'"{name}"' for name in [*PASSING, *FOR_LIFE]),
+        persistence="\n".join(f'"{name}" = "{kind}"' for name, kind in persistence.items()),
+        releases=RELEASES,
+    )
 
 
 def main() -> None:
@@ -137,12 +158,9 @@ def main() -> None:
     chance = np.random.default_rng(2024)
     everybody = registry(chance)
     everybody.write_parquet(out / "registry.parquet")
-    policy = POLICY.format(
-        values=", ".join(f'"{name}"' for name in STIGMATISING), releases=RELEASES
-    )
     series = serigraph.Series.create(
         out / "clinic",
-        {"policy.toml": policy.encode(), "taxonomies/zip.csv": zip_taxonomy(everybody)},
+        {"policy.toml": policy().encode(), "taxonomies/zip.csv": zip_taxonomy(everybody)},
     )
     print(f"A clinic: {PEOPLE:,} people in the registry, {PATIENTS:,} patients in each half-year.")
     print("Compiling the kernels at the first use takes a while, once per installation.\n")

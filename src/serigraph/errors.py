@@ -93,6 +93,10 @@ class GuaranteeExceeded(PromiseError):
     """The verifier refused a proposed release."""
 
 
+class NotTransient(PromiseError):
+    """The data contradict the policy: holders keep a value that it calls transient."""
+
+
 class PolicyChanged(PromiseError):
     """The policy differs from that of earlier releases where it must not."""
 

@@ -134,6 +134,10 @@ def test_publishing_and_looking_at_it(files: Path, hospital: Clinic) -> None:
     members = pl.read_parquet(files / "out" / "members.parquet")
     assert run("export", series, files / "out2").out.count("\n") == len(kinds)
     assert run("export", series, files / "out").code == 3  # not empty any more
+    assert run("export", series, files / "out3", "--confidential").code == 0
+    counted = values.group_by("release").agg(pl.sum("count")).sort("release")["count"].to_list()
+    holders = pl.read_parquet(files / "out3" / "holders.parquet")
+    assert holders.group_by("release").len().sort("release")["len"].to_list() == counted
 
     group = values.filter(release=1).row(0, named=True)
     person = members.filter(release=1, group=group["group"])["person"][0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from serigraph.ledger import PRESENCE_UNKNOWN, ReleaseDraft, ReleaseRecord, Series
-from serigraph.model import Proof
+from serigraph.model import CohortChanges, Proof
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,19 @@ class Person:
     present: bool = True
 
 
-def proof_of(people: Sequence[Person]) -> Proof:
+def changes_of(
+    joined: Mapping[str, int] | Mapping[int, int], retired: Sequence[str | int] = ()
+) -> CohortChanges:
+    """People who join a cohort, and people who retire; text if there is nobody."""
+    kind = pl.Int64 if any(isinstance(id, int) for id in (*joined, *retired)) else pl.String
+    return CohortChanges(
+        joined=pl.Series(sorted(joined), dtype=kind),
+        cohort=np.array([cohort for _, cohort in sorted(joined.items())], dtype=np.int64),
+        retired=pl.Series(sorted(retired), dtype=kind),
+    )
+
+
+def proof_of(people: Sequence[Person], cohorts: CohortChanges | None = None) -> Proof:
     """The proof of a release, worked out from the people one by one."""
     ordered = sorted(people, key=lambda person: person.id)
     groups = 1 + max(person.group for person in people)
@@ -53,6 +65,7 @@ def proof_of(people: Sequence[Person]) -> Proof:
         holder=np.array([place for place, _ in pairs], dtype=np.int64),
         held=np.array([names.index(value) for _, value in pairs], dtype=np.int32),
         protected_names=tuple(names),
+        cohorts=cohorts,
     )
 
 
@@ -83,6 +96,7 @@ def publish(
     *,
     table_digest: str | None = None,
     adversary: str = PRESENCE_UNKNOWN,
+    cohorts: CohortChanges | None = None,
 ) -> ReleaseRecord:
     """A whole publication: two public files, one of them in a folder, and the commit."""
     with series.writing() as writer:
@@ -90,7 +104,8 @@ def publish(
         (writer.staging / "plots").mkdir()
         (writer.staging / "plots" / "risk.json").write_text("{}")
         return writer.commit(
-            proof_of(people), draft_of(label, table_digest=table_digest, adversary=adversary)
+            proof_of(people, cohorts),
+            draft_of(label, table_digest=table_digest, adversary=adversary),
         )
 
 

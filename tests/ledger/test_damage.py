@@ -10,14 +10,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from ledger.builders import FIRST, SECOND, new_series, publish, shape_on_disk
+from ledger.builders import FIRST, SECOND, changes_of, new_series, publish, shape_on_disk
 from serigraph.errors import LedgerDamaged, SeriesError
 from serigraph.ledger import Series
 
 PARTS = [
     f"ledger/{release}/{part}.parquet"
     for release in ("0001", "0002")
-    for part in ("people", "members", "groups", "values")
+    for part in ("people", "members", "groups", "values", "holders", "cohorts", "retired")
 ]
 PUBLIC = [f"releases/{label}/{name}" for label in "ab" for name in ("table.csv", "plots/risk.json")]
 
@@ -25,8 +25,8 @@ PUBLIC = [f"releases/{label}/{name}" for label in "ab" for name in ("table.csv",
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     series = new_series(tmp_path_factory.mktemp("template"))
-    publish(series, "a", FIRST)
-    publish(series, "b", SECOND)
+    publish(series, "a", FIRST, cohorts=changes_of({"ann": 0, "bob": 0}))
+    publish(series, "b", SECOND, cohorts=changes_of({"zoe": 1}, ["bob"]))
     return series.path
 
 
@@ -59,7 +59,23 @@ def test_a_part_is_changed_or_missing(series: Series, name: str, damage: object)
     with pytest.raises(LedgerDamaged, match=name):
         series.history(pl.Series(["ann"]), ["HIV", "flu"])
     with pytest.raises(LedgerDamaged, match=name):
-        series.export(series.path.parent / "out")
+        series.export(series.path.parent / "out", confidential=True)
+
+
+@pytest.mark.parametrize("damage", [change_a_byte, Path.unlink])
+@pytest.mark.parametrize("part", ["people", "holders", "cohorts", "retired"])
+@pytest.mark.parametrize("release", ["0001", "0002"])
+def test_a_part_of_cohorts_is_changed_or_missing(
+    series: Series, release: str, part: str, damage: object
+) -> None:
+    assert callable(damage)
+    name = f"ledger/{release}/{part}.parquet"
+    damage(series.path / name)
+    with pytest.raises(LedgerDamaged, match=name):
+        series.reader().cohorts(["HIV", "flu"])
+    if part == "holders":
+        with pytest.raises(LedgerDamaged, match=name):
+            list(series.reader().holders())
 
 
 @pytest.mark.parametrize("damage", [change_a_byte, Path.unlink])

@@ -7,7 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from ledger.builders import FIRST, SECOND, Person, new_series, publish
+import serigraph
+from ledger.builders import FIRST, SECOND, Person, changes_of, new_series, publish
 from serigraph import publishing
 from serigraph.errors import InputRefused, StorageError
 from serigraph.ledger import PRESENCE_KNOWN, Series
@@ -28,14 +29,20 @@ CONTRACT = {
     "thresholds": {"release": pl.Int64, "value": pl.String, "threshold": pl.String},
     "classes": {"release": pl.Int64, "class": pl.String, "value": pl.String},
 }
+CONFIDENTIAL = {
+    "holders": {"release": pl.Int64, "person": pl.String, "value": pl.String},
+    "cohorts": {"release": pl.Int64, "person": pl.String, "cohort": pl.Int64},
+    "retired": {"release": pl.Int64, "person": pl.String},
+}
 
 
-def read(folder: Path) -> dict[str, pl.DataFrame]:
-    assert sorted(p.name for p in folder.iterdir()) == sorted(f"{n}.parquet" for n in CONTRACT)
-    frames = {name: pl.read_parquet(folder / f"{name}.parquet") for name in CONTRACT}
+def read(folder: Path, *, confidential: bool = False) -> dict[str, pl.DataFrame]:
+    contract = CONTRACT | (CONFIDENTIAL if confidential else {})
+    assert sorted(p.name for p in folder.iterdir()) == sorted(f"{n}.parquet" for n in contract)
+    frames = {name: pl.read_parquet(folder / f"{name}.parquet") for name in contract}
     for name, frame in frames.items():
-        assert dict(frame.schema) == CONTRACT[name]
-        assert frame.columns == list(CONTRACT[name])
+        assert dict(frame.schema) == contract[name]
+        assert frame.columns == list(contract[name])
     return frames
 
 
@@ -77,6 +84,33 @@ def test_two_releases(tmp_path: Path) -> None:
         (2, "HIV", "1/3"),
         (2, "flu", "1/3"),
     ]
+
+
+def test_who_held_what_is_left_out_unless_asked_for(tmp_path: Path) -> None:
+    series = new_series(tmp_path)
+    publish(series, "a", FIRST)
+    publish(series, "b", FIRST, cohorts=changes_of({"ann": 1, "bob": 0, "dan": 0}))
+    publish(series, "c", SECOND, cohorts=changes_of({"aaron": 2}, ["bob"]))
+    series.export(tmp_path / "plain")
+    serigraph.export(series, tmp_path / "whole", confidential=True)
+    plain = read(tmp_path / "plain")
+    whole = read(tmp_path / "whole", confidential=True)
+    assert all(whole[name].equals(frame) for name, frame in plain.items())
+    assert sorted(whole["holders"].rows()) == sorted(
+        (release, person.id, value)
+        for release, people in enumerate((FIRST, FIRST, SECOND), 1)
+        for person in people
+        for value in person.values
+    )
+    assert whole["cohorts"].rows() == [(2, "ann", 1), (2, "bob", 0), (2, "dan", 0), (3, "aaron", 2)]
+    assert whole["retired"].rows() == [(3, "bob")]
+
+
+def test_spark_refuses_to_export_who_held_what(tmp_path: Path) -> None:
+    series = new_series(tmp_path)
+    with pytest.raises(InputRefused, match="Spark does not export the confidential parts"):
+        serigraph.export(series, tmp_path / "out", confidential=True, engine=serigraph.Spark())
+    assert not (tmp_path / "out").exists()
 
 
 def test_thresholds_and_classes(tmp_path: Path) -> None:
@@ -129,14 +163,19 @@ releases = 1
 
 def test_integer_ids_are_exported_as_text(tmp_path: Path) -> None:
     series = new_series(tmp_path)
-    publish(series, "a", [Person(-3, 0, ("flu",)), Person(12, 0)])
-    series.export(tmp_path / "out")
-    assert read(tmp_path / "out")["members"]["person"].to_list() == ["-3", "12"]
+    people = [Person(-3, 0, ("flu",)), Person(12, 0)]
+    publish(series, "a", people, cohorts=changes_of({-3: 0, 12: 0}))
+    series.export(tmp_path / "out", confidential=True)
+    frames = read(tmp_path / "out", confidential=True)
+    assert frames["members"]["person"].to_list() == ["-3", "12"]
+    assert frames["holders"].rows() == [(1, "-3", "flu")]
+    assert frames["cohorts"].rows() == [(1, "-3", 0), (1, "12", 0)]
 
 
 def test_a_series_without_releases_exports_empty_files(tmp_path: Path) -> None:
-    new_series(tmp_path).export(tmp_path / "out")
-    assert all(frame.is_empty() for frame in read(tmp_path / "out").values())
+    new_series(tmp_path).export(tmp_path / "out", confidential=True)
+    frames = read(tmp_path / "out", confidential=True)
+    assert all(frame.is_empty() for frame in frames.values())
 
 
 def test_an_empty_folder_and_what_a_killed_export_left_are_used(tmp_path: Path) -> None:

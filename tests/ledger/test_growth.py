@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from ledger.builders import FIRST, SECOND, Person, new_series, publish
+from ledger.builders import FIRST, SECOND, Person, changes_of, new_series, publish
 from serigraph.errors import LedgerDamaged
 from serigraph.ledger import ReleaseRecord, Series, past
 from serigraph.ledger.catalog import Catalog
@@ -20,7 +20,7 @@ THIRD = (Person("zoe", 0, ("HIV",)), Person("yul", 0))
 def series(tmp_path: Path) -> Series:
     made = new_series(tmp_path)
     for label, people in {"a": FIRST, "b": SECOND, "c": THIRD}.items():
-        publish(made, label, people)
+        publish(made, label, people, cohorts=changes_of({}))
     return made
 
 
@@ -59,9 +59,16 @@ def test_releases_before_the_first_of_these_people_are_not_read(
     assert history.releases == 3
 
 
-@pytest.mark.parametrize("part", ["people", "members", "groups", "values"])
-def test_what_is_not_read_is_compared_all_the_same(series: Series, part: str) -> None:
-    path = series.path / f"ledger/0001/{part}.parquet"
+@pytest.mark.parametrize(
+    ("release", "part"),
+    [
+        *((1, part) for part in ("people", "members", "groups", "values")),
+        *((number, part) for number in (1, 3) for part in ("holders", "cohorts", "retired")),
+    ],
+)
+def test_what_is_not_read_is_compared_all_the_same(series: Series, release: int, part: str) -> None:
+    name = f"ledger/{release:04d}/{part}.parquet"
+    path = series.path / name
     path.write_bytes(path.read_bytes()[::-1])
-    with pytest.raises(LedgerDamaged, match=f"ledger/0001/{part}.parquet"):
+    with pytest.raises(LedgerDamaged, match=name):
         series.history(pl.Series(["zoe"]), ["HIV"])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.builders import FIRST, SECOND, new_series, publish
+from ledger.builders import FIRST, SECOND, changes_of, new_series, publish
 from ledger.modes import modes, open_to_others
 from serigraph.ledger import Series
 
@@ -34,9 +34,10 @@ def test_a_series(shared: Path) -> None:
     series = Series.create(
         shared / "clinic", {"policy.toml": b"# policy\n", "lists/of/zip.csv": b"1\n"}
     )
-    publish(series, "a", FIRST)
-    publish(series, "b", SECOND)
-    assert len(modes(series.path)) > 20
+    publish(series, "a", FIRST, cohorts=changes_of({"ann": 0}))
+    publish(series, "b", SECOND, cohorts=changes_of({}))
+    assert len(modes(series.path)) > 26
+    assert "file clinic/ledger/0002/retired.parquet" in modes(series.path)
     assert not open_to_others(series.path)
 
 
@@ -66,6 +67,6 @@ def test_an_export(shared: Path, place: str) -> None:
     if place == "empty":
         (shared / place).mkdir()
         (shared / place).chmod(0o755)
-    series.export(shared / place)
-    assert len(modes(shared / place)) == 7
+    series.export(shared / place, confidential=True)
+    assert len(modes(shared / place)) == 10
     assert not open_to_others(shared / place)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -9,7 +10,16 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from ledger.builders import FIRST, SECOND, Person, draft_of, new_series, proof_of, publish
+from ledger.builders import (
+    FIRST,
+    SECOND,
+    Person,
+    changes_of,
+    draft_of,
+    new_series,
+    proof_of,
+    publish,
+)
 from serigraph.errors import (
     ImpossibleState,
     InputRefused,
@@ -94,6 +104,7 @@ def test_the_parts_hold_what_the_layout_says(tmp_path: Path) -> None:
     parts = series.path / "ledger" / "0002"
     assert sorted(path.name for path in parts.iterdir()) == [
         "groups.parquet",
+        "holders.parquet",
         "members.parquet",
         "people.parquet",
         "values.parquet",
@@ -115,6 +126,9 @@ def test_the_parts_hold_what_the_layout_says(tmp_path: Path) -> None:
     values = pl.read_parquet(parts / "values.parquet")
     assert values.rows() == [(0, "HIV", 2), (1, "flu", 1)]
     assert values.schema["value"] == pl.String
+    holders = pl.read_parquet(parts / "holders.parquet")
+    assert holders.schema == {"person": pl.UInt32, "value": pl.String}
+    assert holders.rows() == [(0, "HIV"), (3, "flu"), (5, "HIV")]
     schemas = [pq.read_schema(path) for path in parts.iterdir()]
     assert not any(field.nullable for schema in schemas for field in schema)
 
@@ -225,9 +239,25 @@ def test_a_proof_that_does_not_add_up_is_refused(tmp_path: Path) -> None:
         {"group": sound.group + np.uint32(7)},
         {"ids": sound.ids.reverse()},
         {"ids": sound.ids.head(4)},
+        {"holder": sound.holder + 3},
+        {"holder": sound.holder - 1},
+        {"holder": np.where(sound.holder == 2, 3, sound.holder)},  # somebody without a record
+        {"holder": np.where(sound.holder == 0, 4, sound.holder)},  # somebody of another group
+        {"held": sound.held + 1},
+        {"held": sound.held[::-1]},
+        {"holder": sound.holder[1:], "held": sound.held[1:]},
+        {"protected_names": ("HIV", "cough", "gout")},
+        {"cohorts": changes_of({"ann": 0, "fay": 0})},  # nobody of the release
+        {"cohorts": changes_of({"ann": -1})},
+        {"cohorts": changes_of({"ann": 2**32})},
+        {"cohorts": changes_of({1: 0})},
+        {"cohorts": replace(changes_of({"ann": 0}), cohort=np.zeros(2, dtype=np.int64))},
+        {"cohorts": changes_of({}, ["ann"])},  # a member
+        {"cohorts": changes_of({}, ["zoe"])},  # nobody of the ledger
+        {"cohorts": replace(changes_of({}), joined=pl.Series(["ann", "ann"]))},
     ]
     for change in wrong:
-        broken = type(sound)(**{**vars(sound), **change})
+        broken = replace(sound, **change)
         with series.writing() as writer, pytest.raises(ImpossibleState):
             writer.commit(broken, draft_of("a"))
     assert series.releases() == ()

@@ -41,7 +41,7 @@ def clinic(
     registered: int,
     seed: int,
     returning: float = 0.5,
-    changing: float = 0.3,
+    changing: float = 1.0,
     protected_share: float = 0.15,
 ) -> Clinic:
     """So many tables of so many people each, drawn from the registry.

@@ -56,6 +56,7 @@ class Survey:
     after: tuple[Figures, ...]
     touched: tuple[Fraction, ...]  # the largest probability of a pair that each release touches
     touched_worst: tuple[WorstPair | None, ...]  # the worst such pair, by its own threshold
+    linked: NDArray[np.int64]  # the release of each person's first link
     largest: NDArray[np.float64]  # of each person
     largest_value: NDArray[np.int64]  # the value that it belongs to
     crossing: NDArray[np.int64]  # first release after which the person exceeds a threshold
@@ -105,7 +106,8 @@ def survey(evidence: Evidence, assumption: Assumption) -> Survey:
     exceeds = crossed < releases
     np.add.at(above, crossed[exceeds], 1)
     np.minimum.at(crossing, undecided[exceeds, 0], crossed[exceeds])
-    linked = _so_far(_first_links(evidence, assumption), releases)
+    first_link = _first_links(evidence, assumption)
+    linked = _so_far(first_link, releases)
     exceeding = _so_far(crossing, releases)
     pairs, total, above = np.cumsum(pairs), np.cumsum(total), np.cumsum(above)
     by_probability, by_share = np.cumsum(by_probability, axis=0), np.cumsum(by_share, axis=0)
@@ -127,7 +129,15 @@ def survey(evidence: Evidence, assumption: Assumption) -> Survey:
         )
         for release in range(releases)
     )
-    return Survey(after, tuple(touched), tuple(touched_worst), largest, largest_value, crossing)
+    return Survey(
+        after=after,
+        touched=tuple(touched),
+        touched_worst=tuple(touched_worst),
+        linked=first_link,
+        largest=largest,
+        largest_value=largest_value,
+        crossing=crossing,
+    )
 
 
 def _entries_of(

@@ -14,6 +14,13 @@ from serigraph.cli.output import Json, print_json, say
 def command(
     series: Annotated[Path, typer.Argument(help="Folder of the series.")],
     folder: Annotated[Path, typer.Argument(help="Folder to write to; must be new or empty.")],
+    confidential: Annotated[
+        bool,
+        typer.Option(
+            "--confidential",
+            help="Also write who was published as a holder of what, and cohorts.",
+        ),
+    ] = False,
     engine: EngineOption = EngineName.LOCAL,
     master: MasterOption = "",
     spark_setting: SettingOption = None,
@@ -22,7 +29,12 @@ def command(
     """Write the ledger as Parquet files, for others to check. They hold ids: keep them safe."""
     from serigraph.engines import export
 
-    export(series, folder, engine=chosen(engine, master, spark_setting))
+    export(
+        series,
+        folder,
+        confidential=confidential,
+        engine=chosen(engine, master, spark_setting),
+    )
     written = sorted(folder.glob("*.parquet"))
     if as_json:
         print_json({"files": written})

@@ -20,12 +20,19 @@ def command(
     ] = "",
     sensitive: Annotated[str, typer.Option(help="The sensitive column [default: guessed]")] = "",
     query: Annotated[str, typer.Option(help="SQL, if the table is a DuckDB database.")] = "",
+    also: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="TABLE",
+            help="The same people at another time, to see which values persist; repeatable.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Start a series: propose a policy from the first table."""
     from serigraph.publishing import begin
 
-    begun = begin(series, table, person=person, sensitive=sensitive, query=query)
+    begun = begin(series, table, person=person, sensitive=sensitive, query=query, also=also or ())
     if as_json:
         print_json(begun)
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from serigraph.cli.output import Json, print_json, say, stages
-from serigraph.cli.value_list import value_lines
+from serigraph.cli.value_list import over_time_lines, value_lines
 
 if TYPE_CHECKING:
     from serigraph.planning import Outlook, SeriesPlan
@@ -108,7 +108,7 @@ def _tell(made: SeriesPlan) -> None:
         f"{made.releases_ahead} ahead"
     )
     say(f"Return rate {rate.rate:.0%}, {source}")
-    for line in value_lines(made.value_list):
+    for line in (*value_lines(made.value_list), *over_time_lines(made.over_time)):
         say(line)
     say(f"Rehearsed with {made.rehearsed_people:,} people, the largest possible group size")
     for number, outlook in enumerate(made.outlooks, 1):

@@ -35,6 +35,13 @@ def command(
         bool,
         typer.Option("--new-people", help="Confirm that most people are new to the series."),
     ] = False,
+    assume_transient: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VALUE",
+            help="Publish though the data say that this value persists; repeatable.",
+        ),
+    ] = None,
     wait: Annotated[
         float, typer.Option(help="Seconds to wait if another process is publishing.")
     ] = 0.0,
@@ -67,6 +74,7 @@ def command(
             query=query,
             allow_suppression=allow_suppression,
             new_people=new_people,
+            assume_transient=assume_transient or (),
             wait=wait,
             after=after,
             sign=sign,

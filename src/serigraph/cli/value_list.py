@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from serigraph.model import ValueOverTime
     from serigraph.tables.value_list import ListedValue, ValueList
 
 _SHOWN = 12
@@ -19,14 +20,44 @@ def value_lines(values: ValueList) -> list[str]:
     """The commonest values that are protected, in a class, or not protected, with holder counts."""
     lines = ["Values, with the number of people who hold each:"]
     for title, listed in _parts(values):
-        lines += textwrap.wrap(
-            f"{title}: {_enumerated(listed)}",
-            _WIDTH,
-            initial_indent="  ",
-            subsequent_indent="    ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        lines += _wrapped(f"{title}: {_enumerated(list(map(_told, listed)))}")
+    return lines
+
+
+def over_time_lines(values: Sequence[ValueOverTime]) -> list[str]:
+    """What the policy assumes of each value and, where holders came back, how many hold it again;
+    first those that contradict the policy, then those of which the most have come back."""
+    if not values:
+        return []
+    lines = ["Values over time, by the policy and by the people who came back:"]
+    measured = [each for each in values if each.returned]
+    measured.sort(key=lambda each: (not _is_contradicted(each), -each.returned, each.name))
+    for each in measured[:_SHOWN]:
+        told = f"  {_plain(each.name)}: {each.persistence}; {each.words()}"
+        lines.append(told + "; CONTRADICTS the policy" * _is_contradicted(each))
+    if len(measured) > _SHOWN:
+        lines.append(f"  and {len(measured) - _SHOWN:,} more")
+    for kind in ("transient", "permanent", "any"):
+        names = [each.name for each in values if not each.returned and each.persistence == kind]
+        if names:
+            shown = [_plain(name).replace(" ", _NO_BREAK) for name in names]
+            lines += _wrapped(f"{kind}: {_enumerated(shown)}")
+    return lines
+
+
+def _is_contradicted(value: ValueOverTime) -> bool:
+    return value.contradicts and value.persistence == "transient"
+
+
+def _wrapped(text: str) -> list[str]:
+    lines = textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     return [line.replace(_NO_BREAK, " ") for line in lines]
 
 
@@ -42,9 +73,9 @@ def _parts(values: ValueList) -> Iterator[tuple[str, Sequence[ListedValue]]]:
         yield "not protected", values.unprotected
 
 
-def _enumerated(listed: Sequence[ListedValue]) -> str:
-    shown = ", ".join(map(_told, listed[:_SHOWN]))
-    return shown + (f" and {len(listed) - _SHOWN:,} more" if len(listed) > _SHOWN else "")
+def _enumerated(told: Sequence[str]) -> str:
+    more = f" and {len(told) - _SHOWN:,} more" if len(told) > _SHOWN else ""
+    return ", ".join(told[:_SHOWN]) + more
 
 
 def _told(value: ListedValue) -> str:

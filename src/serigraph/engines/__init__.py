@@ -7,6 +7,7 @@ from serigraph.runtime.on_demand import on_demand
 if TYPE_CHECKING:
     from serigraph.engines.choosing import Local, Spark, engine_for, export
     from serigraph.engines.interface import (
+        CohortTerms,
         Engine,
         Form,
         Known,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = on_demand(
     __name__,
     {
+        "CohortTerms": "serigraph.engines.interface",
         "Engine": "serigraph.engines.interface",
         "Form": "serigraph.engines.interface",
         "Known": "serigraph.engines.interface",
@@ -36,6 +38,7 @@ __getattr__, __dir__ = on_demand(
 )
 
 __all__ = [
+    "CohortTerms",
     "Engine",
     "Form",
     "Known",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from serigraph.auditing.auditor import ThisMachine, refuse_name
+from serigraph.errors import InputRefused
 from serigraph.ledger import Series
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ class Local(ThisMachine):
 
         return workplace(series, wait=wait, measure=measure, progress=progress)
 
-    def export(self, series: Series, folder: Path) -> None:
-        series.export(folder)
+    def export(self, series: Series, folder: Path, *, confidential: bool) -> None:
+        series.export(folder, confidential=confidential)
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,14 @@ class Spark:
 
         return auditor(series, self)
 
-    def export(self, series: Series, folder: Path) -> None:
+    def export(self, series: Series, folder: Path, *, confidential: bool) -> None:
         from serigraph.engines.spark.engine import export
 
+        if confidential:
+            raise InputRefused(
+                "Spark does not export the confidential parts of a ledger",
+                remedy="export on this machine, or without them",
+            )
         export(series, folder, self)
 
 
@@ -81,12 +87,14 @@ def export(
     series: str | os.PathLike[str] | Series,
     folder: str | os.PathLike[str],
     *,
+    confidential: bool = False,
     engine: Engine = Local(),  # noqa: B008 - a frozen record without fields
 ) -> None:
     """Write the ledger of a series as Parquet, by the published contract.
 
-    With ``engine=Spark(...)`` the executors write it, as folders of files.
+    If ``confidential``, also who was published as a holder of what, and cohorts. With
+    ``engine=Spark(...)`` the executors write it, as folders of files.
     """
     refuse_name(engine)
     opened = series if isinstance(series, Series) else Series.open(Path(series))
-    engine.export(opened, Path(folder).absolute())
+    engine.export(opened, Path(folder).absolute(), confidential=confidential)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from serigraph.cohorts import Arrangement
+from serigraph.engines.cohorts import CohortsBefore, arranged, facts_on_cohorts, united
 from serigraph.engines.interface import Plan, VerifiedRelease
 from serigraph.engines.suppression import (
     Counts,
@@ -26,7 +30,13 @@ from serigraph.recoding import bucketised, extents, generalised, normalised_widt
 from serigraph.runtime.progress import Progress, no_progress
 from serigraph.runtime.randomness import Randomness, shuffled
 from serigraph.runtime.threads import TOGETHER, parallel_map, slices
-from serigraph.verification import EarlierReleases, Proposal, check_gaps, verify
+from serigraph.verification import (
+    EarlierReleases,
+    Proposal,
+    ProposedCohorts,
+    check_gaps,
+    verify,
+)
 
 
 def make_release(
@@ -36,22 +46,36 @@ def make_release(
     plan: Plan,
     randomness: Randomness,
     progress: Progress = no_progress,
+    cohorts_before: CohortsBefore | None = None,
 ) -> VerifiedRelease:
     """Make a release in memory.
 
     Groups are formed by the ``past`` of these people; the verifier does not see it, and reads
     the ``earlier`` releases. Raises `Infeasible` if values do not fit and suppression is not
     allowed, or if their absence would reveal too much, and `GuaranteeExceeded` if the verifier
-    disagrees.
+    disagrees. ``cohorts_before`` is what the ledger knows of cohorts, if values persist.
     """
     if plan.is_presence_known and not population.present.all():
         # People known to be absent give no cover and are exposed to nothing.
         past = past.subset(population.present)
+        if cohorts_before is not None:
+            cohorts_before = cohorts_before.subset(population.present)
         population = population.subset(population.present)
+    table, cohorts = population, None
     progress("ordering")
+    before = cohorts_before or CohortsBefore.none(population.ids)
+    if plan.cohorts is not None:
+        cohorts = arranged(population, before, plan, plan.cohorts, randomness)
+        population, past = cohorts.population, past.subset(cohorts.kept)
     whole, hopeless = population, ""
+
+    def form(population: Population, past: Past, demand: Demand) -> Grouping | NDArray[np.int32]:
+        if cohorts is not None:
+            return united(population, past, demand, cohorts, plan.known_members)
+        return formed(population, past, demand, plan, randomness, progress=progress)
+
     try:
-        population, past, grouping = _fitted(whole, past, plan, randomness, progress)
+        population, past, grouping = _fitted(whole, past, plan, randomness, form)
         if not population.present.any():
             hopeless = "suppression would leave nobody to publish"
         elif population is not whole:
@@ -63,11 +87,24 @@ def make_release(
         cover = "where presence is known" if plan.is_presence_known else "without a larger registry"
         hopeless = f"suppression would tell who was left out {cover}"
     if population is not whole and (hopeless or not plan.allows_suppression):
-        before = Counts.of(whole)
+        counts = Counts.of(whole)
         base = demand_of(whole.protected, plan).base_targets(whole)
-        missing = missing_holders(before, Counts.of(population))
-        raise refusal(before, base, missing, plan, past.releases, hopeless)
-    return finished(whole, population, earlier, plan, grouping, randomness, progress=progress)
+        missing = missing_holders(counts, Counts.of(population))
+        raise refusal(counts, base, missing, plan, past.releases, hopeless)
+    made = finished(
+        whole,
+        population,
+        earlier,
+        plan,
+        grouping,
+        randomness,
+        progress=progress,
+        table=table,
+        cohorts=cohorts,
+    )
+    if cohorts is None:
+        return made
+    return replace(made, cohorts=facts_on_cohorts(table, before.recorded, cohorts, made.proof))
 
 
 def _fitted(
@@ -75,7 +112,7 @@ def _fitted(
     past: Past,
     plan: Plan,
     randomness: Randomness,
-    progress: Progress,
+    form: Callable[[Population, Past, Demand], Grouping | NDArray[np.int32]],
 ) -> tuple[Population, Past, Grouping]:
     """Groups that allow all their values, and the people in them. A value that exceeds somebody's
     budget is withdrawn from the release altogether: to keep it away from that person alone would
@@ -83,12 +120,13 @@ def _fitted(
     population = whole
     while True:
         population = thinned(whole, population, plan, randomness)
-        leaves_holes = plan.is_presence_known and plan.form == "bucketised"
+        # Members of a cohort without a record are listed with it, so that nobody misses them.
+        leaves_holes = plan.is_presence_known and plan.form == "bucketised" and not plan.cohorts
         if leaves_holes and not population.present.all():
             past = past.subset(population.present)
             population = population.subset(population.present)
         demand = demand_of(population.protected, plan)
-        found = formed(population, past, demand, plan, randomness, progress=progress)
+        found = form(population, past, demand)
         if isinstance(found, Grouping):
             return population, past, found
         population = withdrawn(population, found)
@@ -126,22 +164,34 @@ def finished(
     grouping: Grouping,
     randomness: Randomness,
     progress: Progress = no_progress,
+    table: Population | None = None,
+    cohorts: Arrangement | None = None,
 ) -> VerifiedRelease:
-    """Verify groups, and recode their people; ``whole`` is the population before suppression."""
+    """Verify groups, and recode their people; ``whole`` is the population before suppression, and
+    ``table`` that before ``cohorts`` were arranged."""
     demand = demand_of(population.protected, plan)
     grouping = _relabelled(grouping, population.present, randomness)
     progress("verifying")
     # Recoding does not wait for the verifier, but no table leaves before it agrees.
     with ThreadPoolExecutor(1) as beside:
-        recoded = beside.submit(_recoded, population, demand, plan, grouping, randomness)
+        cohort = None if cohorts is None else cohorts.cohort
+        recoded = beside.submit(_recoded, population, demand, plan, grouping, randomness, cohort)
         proof = verify(
             population,
             earlier,
-            Proposal(plan.form, grouping.group, grouping.low, grouping.high),
+            Proposal(
+                plan.form,
+                grouping.group,
+                grouping.low,
+                grouping.high,
+                None if cohorts is None else ProposedCohorts(cohorts.cohort, cohorts.retired),
+            ),
             whole=whole,
+            table=None if cohorts is None else table,
+            cohort_terms=plan.cohorts,
+            known_members=plan.known_members,
             presence_known=plan.is_presence_known,
             minimum_size=plan.minimum_size,
-            known_members=plan.known_members,
             where=f"release {plan.label}",
             report=partial(progress, "verifying"),
         )
@@ -164,12 +214,15 @@ def _recoded(
     plan: Plan,
     grouping: Grouping,
     randomness: Randomness,
+    cohort: NDArray[np.int64] | None,
 ) -> tuple[dict[str, pl.DataFrame], NDArray[np.float64]]:
     """The tables, and the width (NCP) of each quasi-identifier."""
     known = None
     if demand.interleave:
-        shows_absent = not plan.is_presence_known
-        tables = bucketised(population, grouping.group, grouping.is_point, shows_absent, randomness)
+        shows_absent = not plan.is_presence_known or cohort is not None
+        tables = bucketised(
+            population, grouping.group, grouping.is_point, shows_absent, randomness, cohort
+        )
     else:
         known = extents(population.codes, grouping.group, grouping.groups)
         tables = generalised(

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from serigraph.engines.cohorts import CohortsBefore, check_cohorts_throughout
 from serigraph.engines.compiling import ready_kernels
 from serigraph.engines.earlier_releases import ledger_on_disk
 from serigraph.engines.interface import (
+    CohortTerms,
     Known,
     MadeFacts,
     Measure,
@@ -28,7 +30,7 @@ from serigraph.engines.local import make_release
 from serigraph.errors import StorageError
 from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series, Writer
 from serigraph.ledger.storage import new_file
-from serigraph.model import Past
+from serigraph.model import KeptValues, Past
 from serigraph.policy import Output, Policy
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.recoding import as_text
@@ -199,6 +201,13 @@ class _Recalled(Undisclosed):
     def digest(self) -> str:
         return self.prepared.population.digest
 
+    def kept_values(self) -> KeptValues:
+        population, writer = self.prepared.population, self.place.writer
+        names = [value.name for value in population.protected if not value.persists]
+        if not writer.releases or not names:
+            return KeptValues({})
+        return writer.ledger.kept_values(names, population, writer.numbers())
+
     def link_gaps(self) -> LinkGaps:
         return self.place.writer.ledger.link_gaps()
 
@@ -211,8 +220,19 @@ class _Recalled(Undisclosed):
             plan,
             randomness or SystemRandomness(),
             progress,
+            None if plan.cohorts is None else self._before(plan.cohorts),
         )
         return _Unwritten(self.place, plan, self.past, population.ids, made)
+
+    def _before(self, terms: CohortTerms) -> CohortsBefore | None:
+        """What the ledger knows of cohorts; None before the first release."""
+        writer = self.place.writer
+        if not writer.releases:
+            return None
+        check_cohorts_throughout(writer.releases)
+        shown = tuple(terms.protect(name) for name in writer.ledger.protected_names())
+        recorded = writer.ledger.cohorts([value.name for value in shown if value.persists])
+        return CohortsBefore(recorded, writer.attendance(), shown)
 
 
 @dataclass(frozen=True, repr=False)
@@ -232,6 +252,7 @@ class _Unwritten(Undisclosed):
             gap_risks={gap.value: gap.risk for gap in made.proof.gaps},
             thresholds_left=made.thresholds_left(),
             withdrawn=tuple(gap.value for gap in made.proof.gaps if gap.value not in shown),
+            left_out=0 if made.cohorts is None else made.cohorts.left_out,
         )
 
     def write(self, output: Output, progress: Progress) -> _Staged:

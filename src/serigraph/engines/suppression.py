@@ -20,6 +20,7 @@ from serigraph.engines.interface import Plan
 from serigraph.errors import Infeasible
 from serigraph.model import Population, ProtectedValue
 from serigraph.privacy.gaps import gap_risk, threshold_left
+from serigraph.privacy.targets import ASKS_NOTHING
 from serigraph.runtime.randomness import Randomness, shuffled
 
 if TYPE_CHECKING:
@@ -155,7 +156,10 @@ def demand_of(protected: Sequence[ProtectedValue], plan: Plan) -> Demand:
     from serigraph.grouping import Demand  # compiled code, not needed for counts alone
 
     return Demand(
-        rules=tuple(plan.strategy.rule(value.threshold) for value in protected),
+        rules=tuple(
+            ASKS_NOTHING if value.persists else plan.strategy.rule(value.threshold)
+            for value in protected
+        ),
         minimum_size=plan.minimum_size,
         interleave=plan.form == "bucketised",
         known_members=plan.known_members,

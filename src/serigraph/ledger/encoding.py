@@ -7,7 +7,7 @@ everything compressed, no statistics (parts are always read whole).
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,13 +17,24 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState
-from serigraph.ledger.parts import GROUPS, MEMBERS, PEOPLE, VALUES, id_type_of
+from serigraph.ledger.parts import (
+    COHORTS,
+    GROUPS,
+    HOLDERS,
+    MEMBERS,
+    PEOPLE,
+    RETIRED,
+    VALUES,
+    id_type_of,
+)
+from serigraph.ledger.person_numbers import numbers_of
 from serigraph.ledger.release import IdType
 from serigraph.ledger.storage import FileDigest, digest_of
-from serigraph.model import Proof, are_in_order, ascend, occurrences, order_by
+from serigraph.model import CohortChanges, Proof, are_in_order, ascend, occurrences, order_by
 from serigraph.runtime.threads import parallel_map
 from serigraph.short_repr import Undisclosed
 
+_HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 _ID_ENCODINGS: dict[IdType, str] = {"integer": "DELTA_BINARY_PACKED", "text": "DELTA_BYTE_ARRAY"}
 
 
@@ -39,11 +50,13 @@ class EncodedParts(Undisclosed):
     groups: int
 
 
-def encode_parts(proof: Proof, number: NDArray[np.int64], people: int) -> EncodedParts:
+def encode_parts(
+    proof: Proof, number: NDArray[np.int64], people: int, retired: NDArray[np.int64]
+) -> EncodedParts:
     """The parts of a release whose people have these numbers in the ledger, -1 if they are new.
 
     New people get the numbers after those of the ``people`` already known, in the order of their
-    ids.
+    ids. ``retired`` are the numbers of those who retire, in the order of the proof.
     """
     is_new = number < 0
     newcomers = int(np.count_nonzero(is_new))
@@ -66,7 +79,15 @@ def encode_parts(proof: Proof, number: NDArray[np.int64], people: int) -> Encode
         MEMBERS: members,
         GROUPS: lambda: encode_groups(np.arange(len(proof.size)), proof.size, proof.present_size),
         VALUES: lambda: encode_values(proof.value_group, proof.value_name, proof.value_count),
+        HOLDERS: lambda: encode_holders(number[proof.holder], proof.held, proof.protected_names),
     }
+    if (changes := proof.cohorts) is not None:
+        encoders |= {
+            COHORTS: lambda: encode_cohorts(
+                number[_places(changes.joined, proof.ids)], changes.cohort
+            ),
+            RETIRED: lambda: encode_retired(_numbered(retired, changes, proof.ids, number)),
+        }
     works: list[Callable[[], Any]] = [partial(check_shape, proof), *encoders.values()]
     _, *encoded = parallel_map(lambda work: work(), works)
     contents = dict(zip(encoders, encoded, strict=True))
@@ -127,6 +148,44 @@ def encode_values(group: NDArray[Any], value: pl.Series, count: NDArray[np.int64
     return _encode(values.to_dict(), {"group": "DELTA_BINARY_PACKED"})
 
 
+def encode_holders(
+    person: NDArray[np.integer], held: NDArray[np.int32], names: Sequence[str]
+) -> bytes:
+    """Everybody published as a holder, by number and then by value; ``held`` are places in
+    ``names``."""
+    texts = pl.Series(names, dtype=pl.String)
+    values = texts.sort().cast(pl.Enum(texts.sort()))
+    rank = texts.cast(values.dtype).to_physical().to_numpy().astype(np.uint64)
+    pair = person.astype(np.uint64) << _HALF | rank[held]
+    if not ascend(pair):
+        pair.sort()
+        if not ascend(pair):
+            raise ImpossibleState("a proof names a holder twice")
+    columns = {
+        "person": pl.Series((pair >> _HALF).astype(np.uint32)),
+        "value": values.gather(pair & _LOW),
+    }
+    return _encode(columns, {"person": "DELTA_BINARY_PACKED"})
+
+
+def encode_cohorts(person: NDArray[np.integer], cohort: NDArray[np.int64]) -> bytes:
+    """The cohorts of the people who join one, by number."""
+    if not ascend(person):
+        order = order_by(person)
+        person, cohort = person[order], cohort[order]
+    columns = {
+        "person": pl.Series(person, dtype=pl.UInt32),
+        "cohort": pl.Series(cohort, dtype=pl.UInt32),
+    }
+    return _encode(columns, dict.fromkeys(columns, "DELTA_BINARY_PACKED"))
+
+
+def encode_retired(person: NDArray[np.int64]) -> bytes:
+    """The people who retire, by number."""
+    columns = {"person": pl.Series(np.sort(person), dtype=pl.UInt32)}
+    return _encode(columns, dict.fromkeys(columns, "DELTA_BINARY_PACKED"))
+
+
 def _encode(
     columns: Mapping[str, pl.Series], encodings: Mapping[str, str], compression: str = "snappy"
 ) -> bytes:
@@ -164,6 +223,66 @@ def check_shape(proof: Proof) -> None:
         and bool(np.all(proof.value_group < groups))
         and bool(np.all(proof.value_count >= 1))
         and bool(np.all(proof.value_count <= proof.present_size[proof.value_group]))
+        and _are_counts_of_holders(proof)
+        and (proof.cohorts is None or _are_changes_of(proof.cohorts, proof.ids))
     )
     if not is_sound:
         raise ImpossibleState("the arrays of a proof do not fit each other")
+
+
+def _are_counts_of_holders(proof: Proof) -> bool:
+    """Whether the holders are present members, and as many in each group as its counts say."""
+    holder, held, names = proof.holder, proof.held, proof.protected_names
+    is_in_range = (
+        len(holder) == len(held)
+        and _are_below(holder, len(proof.ids))
+        and _are_below(held, len(names))
+        and bool(proof.present[holder].all())
+    )
+    code = proof.value_name.cast(pl.Enum(names), strict=False)
+    if not is_in_range or code.null_count():
+        return False
+    counted = proof.value_group.astype(np.int64) * len(names) + code.to_physical().to_numpy()
+    order = np.argsort(counted)
+    entry, count = np.unique(
+        proof.group[holder].astype(np.int64) * len(names) + held, return_counts=True
+    )
+    return np.array_equal(entry, counted[order]) and np.array_equal(count, proof.value_count[order])
+
+
+def _are_changes_of(changes: CohortChanges, ids: pl.Series) -> bool:
+    """Whether members join, and people retire who are no members or join now; everybody once."""
+    joined, retired = changes.joined, changes.retired
+    return (
+        joined.dtype == retired.dtype == ids.dtype
+        and are_in_order(joined)
+        and are_in_order(retired)
+        and len(joined) == len(changes.cohort)
+        and _are_below(changes.cohort, 2**32)
+        and bool(np.all(_places(joined, ids) >= 0))
+        and bool(np.all((_places(retired, ids) < 0) | (_places(retired, joined) >= 0)))
+    )
+
+
+def _numbered(
+    retired: NDArray[np.int64], changes: CohortChanges, ids: pl.Series, number: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """The numbers of the people who retire; those who are new have them from their release."""
+    is_new = retired < 0
+    if not is_new.any():
+        return retired
+    place = _places(changes.retired.filter(pl.Series(is_new)), ids)
+    if place.min() < 0:
+        raise ImpossibleState("people retire whom the ledger does not know")
+    found = retired.copy()
+    found[is_new] = number[place]
+    return found
+
+
+def _are_below(numbers: NDArray[np.integer], limit: int) -> bool:
+    return not len(numbers) or (int(numbers.min()) >= 0 and int(numbers.max()) < limit)
+
+
+def _places(some: pl.Series, ids: pl.Series) -> NDArray[np.int64]:
+    """Where people are among the members of a release, -1 if they are not."""
+    return np.arange(len(ids)) if some.equals(ids) else numbers_of(some, [ids])

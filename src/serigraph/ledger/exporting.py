@@ -20,7 +20,17 @@ if TYPE_CHECKING:
 
 from serigraph.errors import InputRefused
 from serigraph.ledger.layout import Layout
-from serigraph.ledger.parts import GROUPS, MEMBERS, VALUES, read_part, read_people
+from serigraph.ledger.parts import (
+    COHORTS,
+    GROUPS,
+    HOLDERS,
+    MEMBERS,
+    RETIRED,
+    VALUES,
+    has_part,
+    read_part,
+    read_people,
+)
 from serigraph.ledger.release import ReleaseRecord
 from serigraph.ledger.storage import (
     ensure_folder,
@@ -38,12 +48,17 @@ CLASSES = "classes.parquet"
 RELEASES = "releases.parquet"
 UNFINISHED = ".unfinished"
 
+CONFIDENTIAL = (HOLDERS, COHORTS, RETIRED)  # written only if asked for; not in every release
+
 _INT, _TEXT, _BOOL = pl.Int64(), pl.String(), pl.Boolean()
 
 SCHEMAS: dict[str, pl.Schema] = {
     MEMBERS: pl.Schema({"release": _INT, "person": _TEXT, "group": _INT, "present": _BOOL}),
     GROUPS: pl.Schema({"release": _INT, "group": _INT, "size": _INT, "present": _INT}),
     VALUES: pl.Schema({"release": _INT, "group": _INT, "value": _TEXT, "count": _INT}),
+    HOLDERS: pl.Schema({"release": _INT, "person": _TEXT, "value": _TEXT}),
+    COHORTS: pl.Schema({"release": _INT, "person": _TEXT, "cohort": _INT}),
+    RETIRED: pl.Schema({"release": _INT, "person": _TEXT}),
     THRESHOLDS: pl.Schema({"release": _INT, "value": _TEXT, "threshold": _TEXT}),
     CLASSES: pl.Schema({"release": _INT, "class": _TEXT, "value": _TEXT}),
     RELEASES: pl.Schema(
@@ -60,11 +75,14 @@ SCHEMAS: dict[str, pl.Schema] = {
 }
 
 
-def export_ledger(layout: Layout, releases: tuple[ReleaseRecord, ...], folder: Path) -> None:
-    """Write all files into a folder that is new or empty."""
+def export_ledger(
+    layout: Layout, releases: tuple[ReleaseRecord, ...], folder: Path, *, confidential: bool = False
+) -> None:
+    """Write the ledger into a folder that is new or empty; who held what, and cohorts, only if
+    ``confidential``."""
     with exporting(folder) as unfinished:
         people = read_people(layout, releases).with_columns(pl.col("id").cast(pl.String))
-        for name in _READERS:
+        for name in (MEMBERS, GROUPS, VALUES, *(CONFIDENTIAL if confidential else ())):
             _write(unfinished / name, SCHEMAS[name], _frames(layout, releases, people, name))
         held = {
             release.number: read_part(layout, release, VALUES)["value"].unique().cast(pl.String)
@@ -91,8 +109,8 @@ def exporting(folder: Path) -> Iterator[Path]:
         make_folder(unfinished)
         try:
             yield unfinished
-            for name in SCHEMAS:
-                os.replace(unfinished / name, folder / name)
+            for path in sorted(unfinished.iterdir(), key=lambda path: path.name == RELEASES):
+                os.replace(path, folder / path.name)
             sync(folder)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
@@ -119,7 +137,12 @@ def _frames(
 ) -> Iterator[pl.DataFrame]:
     """One frame per release, so that only one release is in memory at a time."""
     for release in releases:
-        yield _numbered(_READERS[name](layout, release, people), release)
+        if name in CONFIDENTIAL and not has_part(release, name):
+            continue
+        rows = read_part(layout, release, name)
+        if "person" in rows.columns:
+            rows = rows.with_columns(people["id"].gather(rows["person"]).alias("person"))
+        yield _numbered(rows, release)
 
 
 def _numbered(rows: pl.DataFrame, release: ReleaseRecord) -> pl.DataFrame:
@@ -163,18 +186,6 @@ def _classes(release: ReleaseRecord) -> pl.DataFrame:
     classes = release.policy.get("protected", {}).get("classes", {})
     pairs = [(name, value) for name in sorted(classes) for value in classes[name]]
     return pl.DataFrame(pairs, schema={"class": _TEXT, "value": _TEXT}, orient="row")
-
-
-def _members(layout: Layout, release: ReleaseRecord, people: pl.DataFrame) -> pl.DataFrame:
-    members = read_part(layout, release, MEMBERS)
-    return members.with_columns(people["id"].gather(members["person"]).alias("person"))
-
-
-_READERS: dict[str, Callable[[Layout, ReleaseRecord, pl.DataFrame], pl.DataFrame]] = {
-    MEMBERS: _members,
-    GROUPS: lambda layout, release, _: read_part(layout, release, GROUPS),
-    VALUES: lambda layout, release, _: read_part(layout, release, VALUES),
-}
 
 
 def _write(path: Path, schema: pl.Schema, frames: Iterator[pl.DataFrame]) -> None:

@@ -1,9 +1,11 @@
 """The Parquet files of a release: who was in which group, and what each group held.
 
-There are four kinds. A release made on one machine has one file of each; one made on a cluster has
-several, numbered (``members-00000.parquet``), whose rows follow each other as one file's would.
-They are written once and never changed; ``encoding`` says how. Python reads them only through
-``open_part``.
+There are four kinds that every release has. A release made on one machine has one file of each; one
+made on a cluster has several, numbered (``members-00000.parquet``), whose rows follow each other as
+one file's would. Three kinds are not in every release: who was published as a holder (not in
+releases of version 0.1 or of a cluster), who joined a cohort, and who retired from one (only where
+values persist). Files are written once and never changed; ``encoding`` says how. Python reads them
+only through ``open_part``.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from serigraph.ledger.layout import Layout
 from serigraph.ledger.release import IdType, ReleaseRecord
 from serigraph.ledger.storage import (
     RESTORE,
+    FileDigest,
     compare_here,
     digest_of,
     storage_errors,
@@ -32,8 +35,9 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
 _ENDING = ".parquet"
-PEOPLE, MEMBERS, GROUPS, VALUES = (
-    f"{name}{_ENDING}" for name in ("people", "members", "groups", "values")
+PEOPLE, MEMBERS, GROUPS, VALUES, HOLDERS, COHORTS, RETIRED = (
+    f"{name}{_ENDING}"
+    for name in ("people", "members", "groups", "values", "holders", "cohorts", "retired")
 )
 VALUE_TWICE = "a release holds one value twice, in two Unicode forms"
 NOT_ADDED_UP = "begin a new series: what these people were exposed to cannot be added up"
@@ -82,6 +86,11 @@ def files_of(release: ReleaseRecord, part: str) -> list[str]:
     )
 
 
+def has_part(release: ReleaseRecord, part: str) -> bool:
+    """Whether a release has this kind of part."""
+    return bool(files_of(release, part))
+
+
 def open_part(part: bytes | Path, codes: Sequence[str] = ()) -> ParquetFile:
     """Open one file of the ledger, or its content; the columns in ``codes`` are read as codes of
     their values."""
@@ -97,7 +106,7 @@ def read_part(layout: Layout, release: ReleaseRecord, part: str) -> pl.DataFrame
     rows = pl.concat(
         [pl.DataFrame(open_part(each).read()) for each in read_files(layout, release, part)]
     )
-    if part != VALUES:
+    if part not in (VALUES, HOLDERS):
         return rows
     names = rows["value"].unique().cast(pl.String)
     forms = forms_of(names)
@@ -137,6 +146,16 @@ def read_values(files: Sequence[bytes]) -> Iterator[CodedValues]:
         )
 
 
+def read_holders(
+    files: Sequence[bytes],
+) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.int32], list[str]]]:
+    """Who was published as a holder, piece by piece: the number of each person, the place of the
+    value in the list of names, and this list."""
+    for person, value in _read_columns(files, ["person", "value"]):
+        names = composed(pl.Series(value.dictionary, dtype=pl.String))
+        yield _array_of(person), _array_of(value.indices), names.to_list()
+
+
 def read_members(
     files: Sequence[bytes],
 ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
@@ -145,9 +164,10 @@ def read_members(
         yield _array_of(person), _array_of(group)
 
 
-def read_numbers(files: Sequence[bytes], column: str) -> NDArray[Any]:
+def read_numbers(files: Sequence[bytes], column: str) -> NDArray[np.uint32]:
     """One numeric column."""
-    return np.concatenate([_array_of(numbers) for (numbers,) in _read_columns(files, [column])])
+    pieces = [_array_of(numbers) for (numbers,) in _read_columns(files, [column])]
+    return np.concatenate([np.empty(0, dtype=np.uint32), *pieces])
 
 
 def _read_columns(files: Sequence[bytes], columns: list[str]) -> Iterator[list[Any]]:
@@ -185,18 +205,15 @@ def read_files(layout: Layout, release: ReleaseRecord, part: str) -> list[bytes]
     return [_content(layout, folder / name, digests.get(name)) for name in names]
 
 
-def check_unread(layout: Layout, releases: tuple[ReleaseRecord, ...], read: str) -> None:
-    """Compare the parts of releases with their digests, except the kind that was ``read``."""
-    compare_here(
-        [
-            (
-                folder := layout.parts(release.number),
-                tuple(file for file in release.parts if file.name not in files_of(release, read)),
-                layout.name_of(folder),
-            )
-            for release in releases
-        ]
-    )
+def check_unread(layout: Layout, releases: tuple[ReleaseRecord, ...], *read: str) -> None:
+    """Compare the parts of releases with their digests, except the kinds that were ``read``."""
+
+    def unread(release: ReleaseRecord) -> tuple[FileDigest, ...]:
+        names = {name for part in read for name in files_of(release, part)}
+        return tuple(file for file in release.parts if file.name not in names)
+
+    folders = [(layout.parts(release.number), unread(release)) for release in releases]
+    compare_here([(folder, files, layout.name_of(folder)) for folder, files in folders])
 
 
 def _content(layout: Layout, path: Path, sha256: str | None) -> bytes:

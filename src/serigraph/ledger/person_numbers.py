@@ -49,6 +49,11 @@ class Numbered(Undisclosed):
         come = np.cumsum([release.newcomers for release in releases])
         return int(np.searchsorted(come, known.min(), "right"))
 
+    def with_new(self) -> NDArray[np.int64]:
+        """The numbers of all these people; those who are new get the next ones."""
+        is_new = self.number < 0
+        return np.where(is_new, self.people - 1 + np.cumsum(is_new), self.number)
+
     def numbers(self, ids: pl.Series) -> NDArray[np.int64]:
         """The numbers of some of these people; nobody has one before the first release."""
         if self.people == 0:

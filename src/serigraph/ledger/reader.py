@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from serigraph.ledger.cohorts import (
+    PublishedHolders,
+    recall_cohorts,
+    recall_holders,
+    recall_kept_values,
+)
 from serigraph.ledger.exporting import export_ledger
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import check_id_type, read_people
-from serigraph.ledger.past import recall_exposures, recall_names, recall_past
+from serigraph.ledger.past import id_asked, recall_exposures, recall_names, recall_past
+from serigraph.ledger.person_numbers import Numbered
 from serigraph.ledger.release import PastExposure, ReleaseRecord
-from serigraph.model import Past, link_gaps
+from serigraph.model import Cohorts, KeptValues, Past, Population, attendance_of, link_gaps
 from serigraph.privacy.link_chances import LinkGaps
 
 
@@ -46,11 +56,50 @@ class Reader:
         """Every protected value that was ever in a group, ascending."""
         return recall_names(self.layout, self.releases)
 
+    def transient_names(self) -> tuple[str, ...]:
+        """Those of them that the latest release takes as transient."""
+        names = self.protected_names()
+        kinds = self.releases[-1].persistence_of(names) if self.releases else ()
+        return tuple(
+            name for name, kind in zip(names, kinds, strict=True) if kind == "transient"
+        )
+
+    def cohorts(self, names: Sequence[str]) -> Cohorts:
+        """Everybody who was ever in a cohort, and who of them was ever published as a holder of
+        the values named.
+
+        Before the first release the ids, of which there are none, are text.
+        """
+        return recall_cohorts(self.layout, self.releases, names)
+
+    def holders(self) -> Iterator[PublishedHolders]:
+        """Who had a record in each release, and who was published as a holder; oldest first."""
+        return recall_holders(self.layout, self.releases)
+
+    def kept_values(
+        self,
+        names: Sequence[str],
+        population: Population | None = None,
+        number: NDArray[np.int64] | None = None,
+    ) -> KeptValues:
+        """How often people held the values named again when they came back: those published as
+        holders, and those of a table that is not published yet.
+
+        ``number`` are the numbers of its people, looked up if they are not given.
+        """
+        latest = None
+        if population is not None:
+            if number is None:
+                number = Numbered.asked(self.layout, self.releases, population.ids).with_new()
+            latest = attendance_of(population, number, names)
+        return recall_kept_values(self.holders(), names, latest)
+
     def link_gaps(self) -> LinkGaps:
-        """How many releases lay between everybody's links, and since the last ones."""
+        """How many releases lay between everybody's links to transient values, and since the last
+        ones."""
         if not self.releases:
             return LinkGaps()
-        names = self.protected_names()
+        names = self.transient_names()
         return link_gaps(self.history_of_all(names), len(names))
 
     def exposures(self, person: str | int, value: str) -> tuple[PastExposure, ...]:
@@ -60,6 +109,19 @@ class Reader:
         """
         return recall_exposures(self.layout, self.releases, person, value)
 
-    def export(self, folder: Path) -> None:
-        """Write the ledger as Parquet, by the published contract, into a new or empty folder."""
-        export_ledger(self.layout, self.releases, folder)
+    def alike(self, person: str | int, value: str) -> tuple[int, int] | None:
+        """How many people are in the person's class, and how many of these were ever published as
+        holders of the value; None if the person is in no cohort."""
+        cohorts = self.cohorts([value])
+        place = cohorts.ids.index_of(id_asked(self.releases, person)[0])
+        if place is None:
+            return None
+        classes = Classes.of(cohorts, len(self.releases))
+        number = classes.number[place]
+        holders = classes.holders.get(value, np.zeros_like(classes.size))
+        return int(classes.size[number]), int(holders[number])
+
+    def export(self, folder: Path, *, confidential: bool = False) -> None:
+        """Write the ledger as Parquet, by the published contract, into a new or empty folder; see
+        ``Series.export``."""
+        export_ledger(self.layout, self.releases, folder, confidential=confidential)

@@ -184,9 +184,12 @@ class Series:
     def _issued(self, certificate: bytes) -> Path:
         return self._layout.certificates / f"{digest_of(certificate)}.json"
 
-    def export(self, folder: str | Path) -> None:
-        """Write the ledger as Parquet, by the published contract, into a new or empty folder."""
-        self.reader().export(Path(folder).absolute())
+    def export(self, folder: str | Path, *, confidential: bool = False) -> None:
+        """Write the ledger as Parquet, by the published contract, into a new or empty folder.
+
+        Who was published as a holder of what, and cohorts, are left out unless ``confidential``.
+        """
+        self.reader().export(Path(folder).absolute(), confidential=confidential)
 
     @contextmanager
     def writing(self, wait: float = 0.0, compare: Comparing | None = None) -> Iterator[Writer]:

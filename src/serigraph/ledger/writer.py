@@ -21,6 +21,7 @@ from serigraph.errors import (
     StorageError,
 )
 from serigraph.ledger.catalog import Catalog
+from serigraph.ledger.cohorts import recall_attendance
 from serigraph.ledger.encoding import EncodedParts, encode_parts
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import check_id_type, id_type_of
@@ -163,10 +164,31 @@ class Writer:
             raise ImpossibleState("nobody was asked for")
         return np.asarray(self._asked.number >= 0)
 
+    def attendance(self) -> NDArray[np.int64]:
+        """Which releases the people passed to ``history`` were members of, as a figure that is the
+        same for the same releases."""
+        if self._asked is None:
+            raise ImpossibleState("nobody was asked for")
+        return recall_attendance(self._layout, self.releases, self._asked.number)
+
+    def numbers(self) -> NDArray[np.int64]:
+        """The numbers of the people passed to ``history``; people who are new get the next ones."""
+        if self._asked is None:
+            raise ImpossibleState("nobody was asked for")
+        return self._asked.with_new()
+
     def encode(self, proof: Proof) -> EncodedParts:
         """What ``commit`` will write for a proof; can run while public files are written."""
         asked = self._asked or Numbered.asked(self._layout, self.releases, proof.ids)
-        return encode_parts(proof, asked.numbers(proof.ids), asked.people)
+        return encode_parts(
+            proof, asked.numbers(proof.ids), asked.people, self._numbers_of_retired(proof)
+        )
+
+    def _numbers_of_retired(self, proof: Proof) -> NDArray[np.int64]:
+        """They may be people whom nobody asked the ledger for."""
+        if proof.cohorts is None or proof.cohorts.retired.is_empty():
+            return np.empty(0, dtype=np.int64)
+        return Numbered.asked(self._layout, self.releases, proof.cohorts.retired).number
 
     def commit(self, proof: Proof | EncodedParts, draft: ReleaseDraft) -> ReleaseRecord:
         """Make the release exist, then public: its parts, its row, its files in ``staging``.

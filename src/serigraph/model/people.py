@@ -183,6 +183,18 @@ class Population(Undisclosed):
             values=self.values.filter(pl.Series(kept[self.records()])),
         )
 
+    def without_records(self, hidden: NDArray[np.bool_]) -> Population:
+        """The same people, some of them without their record: they stay as absent members."""
+        present = self.present & ~hidden
+        lengths = np.where(present, np.diff(self.held_start), 0)
+        return replace(
+            self,
+            present=present,
+            held_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            held=self.held[np.repeat(present, np.diff(self.held_start))],
+            values=self.values.filter(pl.Series(present[self.records()])),
+        )
+
     def without(self, person: NDArray[np.int64], value: NDArray[np.int32]) -> Population:
         """The population after pairs of a person and a protected value were suppressed.
 

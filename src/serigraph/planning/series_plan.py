@@ -13,7 +13,7 @@ import numpy as np
 
 from serigraph.errors import InputRefused
 from serigraph.ledger import Reader, Series
-from serigraph.model import Past, Population, Standing, standing
+from serigraph.model import Past, Population, Standing, ValueOverTime, standing
 from serigraph.planning.candidates import Candidate, candidates
 from serigraph.planning.outlook import Cover, Outlook, ValueFit, fits, links_left
 from serigraph.planning.recommendation import Recommendation, recommend
@@ -40,6 +40,7 @@ class SeriesPlan(ShortRepr):
     rehearsed_people: int
     values: tuple[ValueFit, ...]  # under the policy, the commonest first
     value_list: ValueList  # protected and unprotected values of the table
+    over_time: tuple[ValueOverTime, ...]  # what is assumed, and what the people who came back held
     outlooks: tuple[Outlook, ...]  # the policy's own first
     recommendation: Recommendation
 
@@ -163,6 +164,7 @@ def plan(
         rehearsed_people=sample.size,
         values=fits(population, compared[0], cover),
         value_list=prepared.value_list,
+        over_time=ledger.kept_values(names, population).over_time(policy.persistence_of),
         outlooks=tuple(outlooks),
         recommendation=recommend(outlooks, str(policy.threshold)),
     )

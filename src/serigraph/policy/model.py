@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
+from math import ceil
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
 from serigraph.policy.sections import (
-    DEFAULT,
     ColumnName,
     Guarantee,
     Missing,
@@ -26,13 +26,14 @@ from serigraph.policy.sections import (
     Section,
     Sensitive,
     Suppression,
+    persistence_of,
 )
 from serigraph.policy.strategy import ConstantStrategy, StrategySection
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
 
-UNSTATED: Persistence = "transient"  # where a policy says nothing, as in version 0.1.0
+_ROOM = 4  # holders of a value in a cohort
 MOST_QUASI_IDENTIFIERS = 100  # with more, grouping is slow and nobody has neighbours
 
 
@@ -84,8 +85,23 @@ class Policy(PolicyForm):
 
     def persistence_of(self, name: str) -> Persistence:
         """What is assumed of a protected value or class over time."""
-        stated = self.protected.persistence
-        return stated.get(name, stated.get(DEFAULT, UNSTATED))
+        return persistence_of(name, self.protected.persistence)
+
+    @property
+    def has_persisting_values(self) -> bool:
+        """Whether the promise must hold for some values however they change over time."""
+        return any(each != "transient" for each in self.protected.persistence.values())
+
+    @property
+    def cohort_size(self) -> int:
+        """The people of a new cohort, at least: room for several holders of each value."""
+        asked = self.guarantee
+        if asked.cohort_size is not None:
+            return max(asked.cohort_size, asked.minimum_group_size)
+        own = self.protected.thresholds
+        persisting = [name for name in own if self.persistence_of(name) != "transient"]
+        lowest = min([self.threshold, *(own[name] for name in persisting)])
+        return max(ceil(_ROOM / lowest) + asked.known_members, asked.minimum_group_size)
 
     def strategy_for(self, links: Callable[[], LinkGaps] = LinkGaps) -> Strategy:
         """The strategy; one that learns reads the links of earlier releases."""

@@ -178,6 +178,16 @@ Persistence = Literal["transient", "permanent", "any"]
 life; or nothing at all."""
 
 DEFAULT = "default"  # the persistence of values without one of their own
+UNSTATED: Persistence = "transient"  # where a policy says nothing, as in version 0.1.0
+
+
+def persistence_of(name: str, stated: Mapping[str, Persistence]) -> Persistence:
+    """What a policy that states this assumes of a protected value or class over time.
+
+    >>> persistence_of("HIV", {"default": "any", "flu": "transient"}), persistence_of("HIV", {})
+    ('any', 'transient')
+    """
+    return stated.get(name, stated.get(DEFAULT, UNSTATED))
 
 
 class Protected(Section):

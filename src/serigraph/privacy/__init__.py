@@ -22,6 +22,7 @@ from serigraph.privacy.breach import (
 )
 from serigraph.privacy.gaps import gap_risk, threshold_left
 from serigraph.privacy.link_chances import LinkGaps, learned_link_chances, relink_hazards
+from serigraph.privacy.persistence import Recurrence, Return
 from serigraph.privacy.ratios import minimum_ratio, smallest_constant_size, smallest_size
 from serigraph.privacy.schedules import scheduled_ratios
 from serigraph.privacy.strategies import ConstantRatio, Geometric, OptimalSchedule, Strategy
@@ -34,6 +35,8 @@ __all__ = [
     "Geometric",
     "LinkGaps",
     "OptimalSchedule",
+    "Recurrence",
+    "Return",
     "Seen",
     "Strategy",
     "TargetRule",

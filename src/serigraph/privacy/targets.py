@@ -42,3 +42,7 @@ class TargetRule:
             log_kept = share * math.log1p(-left / survival)
             target = max(target, -1 / math.expm1(log_kept))
         return target
+
+
+ASKS_NOTHING = TargetRule((), (), 0.0)
+"""The rule of values that persist: cohorts protect them, however large the group."""

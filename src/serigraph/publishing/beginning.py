@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,14 +46,22 @@ def begin(
     person: str = "",
     sensitive: str = "",
     query: str = "",
+    also: Sequence[Any] = (),
 ) -> NewSeries:
     """Create the folder of a series, with a policy proposed from a table.
 
     ``person`` and ``sensitive`` name the id column and the sensitive column if the guess is wrong.
+    ``also`` are tables of the same people at other times, from which it is measured which values
+    persist; ``query`` reads these too.
     """
     source = str(table) if isinstance(table, str | os.PathLike) else "a data frame"
+    reading = Reading(query=query or None)
     proposal = propose_policy(
-        read_table(table, Reading(query=query or None)), source, person=person, sensitive=sensitive
+        read_table(table, reading),
+        source,
+        person=person,
+        sensitive=sensitive,
+        also=[read_table(each, reading) for each in also],
     )
     made = Series.create(
         Path(series), {"policy.toml": proposal.policy_text.encode(), **proposal.files}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from serigraph.errors import TableError
+from serigraph.model import ValueOverTime
 from serigraph.policy import Policy, Reading
 from serigraph.publishing.first_plan import (
     FEWEST_RELEASES,
@@ -18,6 +20,8 @@ from serigraph.publishing.first_plan import (
     FirstPlan,
     first_plan,
 )
+from serigraph.publishing.persistence import names_of
+from serigraph.publishing.proposed_persistence import UNKNOWN_PERSISTENCE, values_in_tables
 from serigraph.tables.cells import counted, read_text
 from serigraph.tables.column_guesses import ColumnGuess, masked_digits
 from serigraph.tables.people import read_ids, read_values, repeated_people
@@ -45,12 +49,18 @@ class Proposal:
 
 
 def propose_policy(
-    table: pl.DataFrame, source: str, *, person: str = "", sensitive: str = ""
+    table: pl.DataFrame,
+    source: str,
+    *,
+    person: str = "",
+    sensitive: str = "",
+    also: Sequence[pl.DataFrame] = (),
 ) -> Proposal:
     """A policy under which the table can be published, made from guesses to be checked.
 
     ``source`` names the table in the text. ``person`` and ``sensitive`` name the id column and the
-    sensitive column if the guess is wrong. Raises ``TableError`` if no column fits a role, or if it
+    sensitive column if the guess is wrong. From ``also``, tables of the same people at other times,
+    it is measured which values persist. Raises ``TableError`` if no column fits a role, or if it
     is not clear which one does.
     """
     roles = guess_roles(table, person=person, sensitive=sensitive)
@@ -59,7 +69,9 @@ def propose_policy(
     rest = _rest(roles)
     holders, people = _holders(table, _parsed([*head, *_guarantee(), *rest]))
     plan = first_plan(holders, people, roles.sensitive)
-    lines = [*head, *_protected(plan), *_guarantee(), *_strategy(plan), *rest]
+    over_time = _over_time([table, *also], _parsed([*head, *_guarantee(), *rest]), holders, plan)
+    protected = [*_protected(plan), *_persistence(over_time)]
+    lines = [*head, *protected, *_guarantee(), *_strategy(plan), *rest]
     return Proposal(
         policy_text="\n".join(lines),
         files={
@@ -68,7 +80,7 @@ def propose_policy(
         },
         roles=roles,
         value_list=list_values(_parsed(lines), holders),
-        notes=(*roles.notes, *_notes(plan)),
+        notes=(*roles.notes, *_notes(plan), *_notes_on_persistence(over_time)),
     )
 
 
@@ -93,6 +105,29 @@ def _holders(table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, int]:
     held = values.with_columns(pl.col("value").cast(pl.String), person=ids.gather(values["row"]))
     holders = held.group_by("value").agg(pl.col("person").n_unique().alias("people"))
     return holders, ids.n_unique()
+
+
+def _over_time(
+    tables: Sequence[pl.DataFrame], policy: Policy, holders: pl.DataFrame, plan: FirstPlan
+) -> tuple[ValueOverTime, ...]:
+    if len(tables) == 1:
+        return ()
+    names = [name for name in holders["value"] if name not in plan.excepted]
+    return values_in_tables(tables, policy, names)
+
+
+def _notes_on_persistence(over_time: Sequence[ValueOverTime]) -> list[str]:
+    persisting = [each.name for each in over_time if each.contradicts]
+    if persisting:
+        names = names_of(persisting)
+        return [f"people keep {names}: the policy assumes nothing of how long, see persistence"]
+    if over_time:
+        return []
+    return [
+        "one table does not show which values persist, as chronic diagnoses do, and for those the "
+        "promise does not hold if the policy calls them transient: decide in "
+        "[protected.persistence], or give a table of the same people at another time (--also)"
+    ]
 
 
 def _notes(plan: FirstPlan) -> list[str]:
@@ -203,6 +238,28 @@ def _protected(plan: FirstPlan) -> list[str]:
         '# "any of them" = "1/10"',
         "",
     ]
+
+
+def _persistence(over_time: Sequence[ValueOverTime]) -> list[str]:
+    lines = [
+        '# What is assumed of values over time. "transient": they change freely between releases,',
+        "# as injuries do; publishing refuses those that the data show to persist. "
+        '"permanent": kept',
+        '# for life. "any": nothing is assumed. A value may become "any" later, never "transient".',
+        "[protected.persistence]",
+        f'default = "{UNKNOWN_PERSISTENCE}"  # of values not named here: nobody has checked it',
+    ]
+    if not over_time:
+        lines.append('# "a chronic value" = "any"')
+    for each in sorted(over_time, key=lambda each: (not each.contradicts, not each.is_telling)):
+        name = _quoted(each.name)
+        if each.contradicts:
+            lines.append(f'{name} = "any"  # {each.words()}')
+        elif each.is_telling:
+            lines.append(f'{name} = "transient"  # {each.words()}')
+        else:
+            lines.append(f"# {name}: {each.words()}: too few to tell")
+    return [*lines, ""]
 
 
 def _guarantee() -> list[str]:

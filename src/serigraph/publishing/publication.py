@@ -6,12 +6,19 @@ The steps are the same on every engine; `serigraph.engines.interface` defines ea
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from serigraph.engines import Engine, Local, Measure, engine_for
 from serigraph.ledger import Series, notes_on_unknown, storage_errors
+from serigraph.publishing.persistence import (
+    Assumption,
+    check_transient,
+    notes_on_persistence,
+    overridden_values,
+)
 from serigraph.publishing.published import (
     Documents,
     Published,
@@ -25,6 +32,7 @@ from serigraph.publishing.published import (
 from serigraph.publishing.terms import (
     advice,
     check_new_people,
+    check_registry,
     default_label,
     draft_of,
     is_dated_back,
@@ -53,6 +61,7 @@ def publish(  # one keyword per option of a release; one straight sequence
     query: str = "",
     allow_suppression: bool = False,
     new_people: bool = False,
+    assume_transient: Collection[str] = (),
     wait: float = 0.0,
     after: str | None = None,
     sign: str | os.PathLike[str] | None = None,
@@ -71,6 +80,9 @@ def publish(  # one keyword per option of a release; one straight sequence
     the folder of the release before it is committed, from what ``measure`` returned. Raises
     `SerigraphError`; then nothing was published and nothing has changed.
 
+    ``assume_transient`` names values and classes to publish even if the data contradict the
+    policy, which calls them transient; every report says so.
+
     ``after`` is the chain digest that the latest release must have, empty if there must be none;
     otherwise ``SeriesDiverged``. ``sign`` is the path of the private key to sign the certificate
     with; `serigraph.make_key` makes one.
@@ -85,6 +97,7 @@ def publish(  # one keyword per option of a release; one straight sequence
         writer, rules = work.writer, str(policy_path(opened))
         writer.ensure_follows(after)
         policy = policy_in_force(opened, writer.releases)
+        check_registry(writer.releases, policy, has_registry=registry is not None)
         named = label or default_label(table, len(writer.releases) + 1)
 
         progress("reading")
@@ -98,12 +111,22 @@ def publish(  # one keyword per option of a release; one straight sequence
         check_values(facts.value_list, facts.choice, policy, people.values_before)
         people.check_unique_columns(rules)
         formulas = notes_on_formulas(policy, facts, rules)
+        overridden = overridden_values(assume_transient, policy, facts.choice)
 
         recalled = people.recall(named, progress)
         if not new_people:
             check_new_people(writer.releases, facts, recalled.known)
+        kept = recalled.kept_values()
+        over_time = kept.over_time(policy.persistence_of)
+        check_transient(over_time, overridden, writer.releases)
         strategy = policy.strategy_for(recalled.link_gaps)
-        plan = plan_of(policy, strategy, named, allow_suppression)
+        plan = plan_of(
+            policy,
+            strategy,
+            named,
+            allow_suppression=allow_suppression,
+            has_registry=registry is not None,
+        )
         unwritten = recalled.make(plan, randomness, progress)
         made = unwritten.facts
 
@@ -119,6 +142,10 @@ def publish(  # one keyword per option of a release; one straight sequence
             strategy=strategy,
             policy=policy,
             is_dated_back=is_dated_back(writer.releases, at),
+            overridden=overridden,
+        )
+        assumption = Assumption.of(
+            policy.frozen(), [*(each.summary for each in writer.releases), summary]
         )
         with storage_errors(writer.staging):
             documents(
@@ -131,6 +158,7 @@ def publish(  # one keyword per option of a release; one straight sequence
                     policy=policy,
                     strategy=strategy,
                     summary=summary,
+                    assumption=assumption,
                     value_list=facts.value_list,
                     signer=signer,
                     measured=staged.measured,
@@ -140,6 +168,7 @@ def publish(  # one keyword per option of a release; one straight sequence
             *notes_on_unknown(writer.unknown_files),
             *notes_on_dates(summary),
             *notes_on_people(writer.releases, facts, recalled.known),
+            *notes_on_persistence(assumption, kept, over_time),
             *facts.notes,
             *formulas,
             *withdrawals(made.withdrawn),

@@ -18,6 +18,7 @@ from serigraph.ledger import ReleaseRecord, Series
 from serigraph.model import Past
 from serigraph.policy import Policy
 from serigraph.privacy.strategies import Strategy
+from serigraph.publishing.persistence import Assumption
 from serigraph.records import WorstPair, worst_of
 from serigraph.short_repr import ShortRepr, Undisclosed
 from serigraph.signing import SigningKey
@@ -135,15 +136,19 @@ def worst_before(
 def _surveyed(
     series: Series, releases: Sequence[ReleaseRecord], left: Mapping[str, Fraction] | None = None
 ) -> Survey:
+    from serigraph.auditing.cohorts import alike_after_releases
     from serigraph.auditing.evidence import as_promised
     from serigraph.auditing.figures import survey
     from serigraph.auditing.from_ledger import evidence_of
+    from serigraph.auditing.persisting import with_classes
 
-    known = evidence_of(series, releases)
+    known = evidence_of(series, releases).of_transient()
     thresholds = zip(known.values, known.thresholds, strict=True)
     changed = tuple((left or {}).get(name, threshold) for name, threshold in thresholds)
     evidence = replace(known, thresholds=changed)
-    return survey(evidence, as_promised(evidence))
+    return with_classes(
+        survey(evidence, as_promised(evidence)), alike_after_releases(series, releases, left)
+    )
 
 
 def _stored(release: ReleaseRecord, name: str, otherwise: WorstPair | None) -> WorstPair | None:
@@ -198,6 +203,7 @@ class Unpublished(Undisclosed):
     policy: Policy
     strategy: Strategy
     summary: Mapping[str, object]
+    assumption: Assumption
     value_list: ValueList  # protected and unprotected values of the table
     signer: SigningKey | None  # of the certificate
     measured: tuple[Any, ...]  # figures for the documents, piece by piece

@@ -19,16 +19,17 @@ from typing import Any
 
 import polars as pl
 
-from serigraph.engines import Known, PeopleFacts, Plan
+from serigraph.engines import CohortTerms, Known, PeopleFacts, Plan
 from serigraph.errors import PolicyError, TableError
 from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series
-from serigraph.model import Domain
+from serigraph.model import Domain, ProtectedValue
 from serigraph.policy import Policy, check_unchanged, read_policy
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
+from serigraph.publishing.persistence import OVERRIDDEN
 from serigraph.publishing.published import pair_of
 from serigraph.recoding.output import is_formula
-from serigraph.recoding.tables import GROUP
+from serigraph.recoding.tables import COHORT, GROUP
 from serigraph.records import WorstPair, worst_of
 from serigraph.tables import ProtectedChoice
 from serigraph.tables.cells import counted
@@ -145,13 +146,34 @@ def policy_in_force(series: Series, releases: tuple[ReleaseRecord, ...]) -> Poli
     policy = read_policy(path)
     if releases:
         check_unchanged(releases[-1].policy, policy, path.read_text(encoding="utf-8"), str(path))
-    if policy.output.form == "bucketised" and GROUP in policy.quasi_identifiers:
-        raise PolicyError(
-            f"a quasi-identifier is named {GROUP!r}, like the group column of bucketised releases",
-            where=str(path),
-            remedy="rename the column in the table and in the policy",
-        )
+    taken = (GROUP, COHORT) if policy.has_persisting_values else (GROUP,)
+    for name in taken if policy.output.form == "bucketised" else ():
+        if name in policy.quasi_identifiers:
+            raise PolicyError(
+                f"a quasi-identifier is named {name!r}, like the {name} column of bucketised "
+                "releases",
+                where=str(path),
+                remedy="rename the column in the table and in the policy",
+            )
     return policy
+
+
+def check_registry(
+    releases: tuple[ReleaseRecord, ...], policy: Policy, *, has_registry: bool
+) -> None:
+    """Refuse a release with a registry after one without, or the other way round, where values
+    persist: cohorts are kept in another way."""
+    if not policy.has_persisting_values or not releases:
+        return
+    had_registry = bool(releases[-1].summary.get("has_registry"))
+    if has_registry != had_registry and policy.guarantee.adversary == "presence unknown":
+        raise TableError(
+            "where values persist, all releases need a registry, or none",
+            where=f"release {releases[-1].label} had {'one' if had_registry else 'none'}",
+            remedy="give the registry with --registry"
+            if had_registry
+            else "publish without --registry, or start a new series",
+        )
 
 
 def default_label(table: Any, number: int) -> str:
@@ -160,7 +182,14 @@ def default_label(table: Any, number: int) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", named).strip("_-") or f"release-{number}"
 
 
-def plan_of(policy: Policy, strategy: Strategy, label: str, allow_suppression: bool) -> Plan:
+def plan_of(
+    policy: Policy,
+    strategy: Strategy,
+    label: str,
+    *,
+    allow_suppression: bool,
+    has_registry: bool,
+) -> Plan:
     """The plan for the engine."""
     return Plan(
         label=label,
@@ -174,6 +203,23 @@ def plan_of(policy: Policy, strategy: Strategy, label: str, allow_suppression: b
         has_one_value=policy.sensitive.form == "single",
         clearance=policy.suppression.clearance,
         known_members=policy.guarantee.known_members,
+        cohorts=_cohort_terms(policy, has_registry),
+    )
+
+
+def _cohort_terms(policy: Policy, has_registry: bool) -> CohortTerms | None:
+    if not policy.has_persisting_values:
+        return None
+    return CohortTerms(
+        size=policy.cohort_size,
+        may_depart=policy.guarantee.departures == "unrelated",
+        has_registry=has_registry,
+        protect=lambda name: ProtectedValue(
+            name,
+            policy.threshold_of(name),
+            tuple(policy.protected.classes.get(name, ())),
+            policy.persistence_of(name),
+        ),
     )
 
 
@@ -249,6 +295,7 @@ def summary_of(
     strategy: Strategy,
     policy: Policy,
     is_dated_back: bool,
+    overridden: Sequence[str],
 ) -> dict[str, object]:
     """The figures of a release, of how it was made, and of the series up to it; ``before`` is the
     worst pair of the series before it."""
@@ -264,4 +311,5 @@ def summary_of(
         "method": policy.output.method,
         "strategy": strategy.describe(),
         "is_dated_back": is_dated_back,
+        **({OVERRIDDEN: list(overridden)} if overridden else {}),
     }

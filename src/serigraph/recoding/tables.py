@@ -73,7 +73,7 @@ def normalised_widths(
     return np.array(parallel_map(loss, range(len(population.domains))))
 
 
-GROUP, VALUE, COUNT = "group", "value", "count"
+GROUP, COHORT, VALUE, COUNT = "group", "cohort", "value", "count"
 
 _HALF_A_WORD = 32
 _Result = TypeVar("_Result")
@@ -132,18 +132,21 @@ def bucketised(
     is_point: NDArray[np.bool_],
     shows_absent: bool,
     randomness: Randomness,
+    cohort: NDArray[np.int64] | None = None,
 ) -> dict[str, pl.DataFrame]:
-    """Two tables: the quasi-identifiers of all members with their group, and what each group holds;
-    see ``as_text``.
+    """Two tables: the quasi-identifiers of all members with their group, and with their cohort if
+    values persist, and what each group holds; see ``as_text``.
 
     ``group`` is the published number. Groups in which nobody is present are left out; rows are in
     the order of the group, at random within. Of each group it is said whether its people are all
     alike.
     """
+    if cohort is not None:
+        is_point = np.zeros_like(is_point)  # equal quasi-identifiers may be of several cohorts
     members, held = parallel_map(
         _done,
         [
-            partial(_members, population, group, is_point, shows_absent, randomness),
+            partial(_members, population, group, is_point, shows_absent, randomness, cohort),
             partial(_held, population, group),
         ],
     )
@@ -160,6 +163,7 @@ def _members(
     is_point: NDArray[np.bool_],
     shows_absent: bool,
     randomness: Randomness,
+    cohort: NDArray[np.int64] | None,
 ) -> pl.DataFrame:
     """The quasi-identifiers of the members of groups in which somebody is present."""
     present, groups = population.present, len(is_point)
@@ -175,7 +179,11 @@ def _members(
         return cells_at(domain.values, parallel_take(codes, rows)).alias(domain.name)
 
     columns = parallel_map(cells, range(len(population.domains)))
-    return pl.DataFrame([pl.Series(GROUP, np.repeat(np.arange(groups), sizes)), *columns])
+    numbers = [pl.Series(GROUP, np.repeat(np.arange(groups), sizes))]
+    if cohort is not None:
+        of_row = pl.Series(COHORT, parallel_take(cohort, rows))
+        numbers.append(of_row.set(of_row < 0, None))
+    return pl.DataFrame([*numbers, *columns])
 
 
 def _rows(

@@ -16,6 +16,7 @@ from jinja2 import Environment, StrictUndefined
 from serigraph._version import __version__
 from serigraph.charts import CHART_STYLE, Bar, Line, column_chart, line_chart
 from serigraph.policy.sections import Publisher
+from serigraph.publishing.persistence import Assumption, listed, names_of
 from serigraph.publishing.published import SingledOut
 from serigraph.records import WorstPair
 
@@ -107,15 +108,38 @@ def knowing_members(number: int) -> str:
     return f"an adversary who knows {who} of every group, and that {they} not hold its values"
 
 
-def verdict(releases: int, worst: WorstPair | None, known_members: int = 0) -> str:
-    """The headline; ``worst`` is the worst pair of the whole series."""
+def verdict(
+    releases: int, worst: WorstPair | None, assumption: Assumption, known_members: int = 0
+) -> str:
+    """The headline, with what the promise rests on; ``worst`` is the worst pair of the series."""
     over = "in this release" if releases == 1 else f"over all {releases} releases"
+    nobody = f"{over} nobody can be linked to a protected value with a probability above its "
     by = f", even by {knowing_members(known_members)}" if known_members else ""
-    return (
-        f"The promise holds: {over} nobody can be linked to a protected value with a probability "
-        f"above its threshold{by}, as long as releases are independent of each other. Worst case: "
-        f"{closest(worst)}."
-    )
+    return f"{_promise(assumption, f'{nobody}threshold{by}')}. Worst case: {closest(worst)}."
+
+
+def _promise(assumption: Assumption, holds: str) -> str:
+    if assumption.overridden:
+        return (
+            "The promise is not kept for values that persist, and the publisher has overridden the "
+            f"check of this for {names_of(assumption.overridden)}. Only if these values change "
+            f"freely between releases, as all transient ones must, {holds}"
+        )
+    if assumption.is_unstated:
+        return (
+            "This report assumes that values change freely between releases, and the policy does "
+            f"not say that they do. Under this assumption the promise holds: {holds}"
+        )
+    law = "" if assumption.has_transient else ", whatever values do between releases,"
+    return f"The promise holds{law} if {assumption.rests_on()}: {holds}"
+
+
+def holds(assumption: Assumption) -> bool | None:
+    """How the headline is marked: not as kept where nobody has stated what it rests on, and as
+    broken where the check of it was overridden."""
+    if assumption.overridden:
+        return False
+    return None if assumption.is_unstated else True
 
 
 def lowered(pairs: Iterable[WorstPair | None], policy: Mapping[str, Any]) -> list[str]:
@@ -126,7 +150,9 @@ def lowered(pairs: Iterable[WorstPair | None], policy: Mapping[str, Any]) -> lis
     return [LOWERED_THRESHOLDS] if is_lower else []
 
 
-def context_section(publisher: Publisher, adversary: str, known_members: int) -> Section:
+def context_section(
+    publisher: Publisher, adversary: str, assumption: Assumption, known_members: int
+) -> Section:
     """Who publishes, for whom, and against whom the promise holds."""
     known = knowing_members(known_members)
     return Section(
@@ -137,11 +163,13 @@ def context_section(publisher: Publisher, adversary: str, known_members: int) ->
             ("Contact", publisher.contact or NOT_STATED),
             ("Recipients", publisher.recipients or NOT_STATED),
             ("Adversary", adversary),
+            ("Values over time", _over_time(assumption)),
         ],
         notes=[
             f"The assumed adversary {ADVERSARIES[adversary]}. The adversary wants to link a person "
             "to a protected value in any of the releases.",
             *([f"The promise is made against {known}."] if known else []),
+            *over_time_notes(assumption),
         ],
     )
 
@@ -156,11 +184,51 @@ def governance_facts(publisher: Publisher) -> list[tuple[str, str]]:
     ]
 
 
+def _over_time(assumption: Assumption) -> str:
+    if assumption.is_unstated:
+        return f"{NOT_STATED}; taken as changing freely between releases"
+    if not assumption.has_transient:
+        return "nothing is assumed of how long they last"
+    if not assumption.has_persisting:
+        return "assumed to change freely between releases"
+    return "transient ones are assumed to change freely between releases, others may persist"
+
+
+def over_time_notes(assumption: Assumption) -> list[str]:
+    """What holds for which values under which conditions, where values may persist."""
+    if not assumption.has_persisting:
+        return []
+    notes = [
+        "Values that persist (permanent or any): the promise holds whatever they do over time, if "
+        f"{listed(assumption.conditions())}."
+    ]
+    if assumption.hides_presence and not assumption.may_depart:
+        notes.append("Nobody in a cohort may leave the registry.")
+    if assumption.has_transient:
+        notes.append(
+            "Transient values: the promise holds as long as releases are independent of each other."
+        )
+    return notes
+
+
+def persistence_notes(assumption: Assumption) -> list[str]:
+    """What follows if the assumption is wrong."""
+    if not assumption.has_transient:
+        return []
+    notes = [PERSISTENT_VALUES]
+    if assumption.overridden:
+        notes.append(
+            f"For {names_of(assumption.overridden)} the publisher has overridden the check that "
+            "compares this assumption with the data (--assume-transient)."
+        )
+    return notes
+
+
 PERSISTENT_VALUES = (
-    "Releases are assumed to be independent of each other. If a value persists from release to "
-    "release (a chronic diagnosis), neither the probabilities here nor their sum is a bound: "
-    "an adversary who knows that it persists can compare releases, and identify holders with "
-    "certainty after a few."
+    "Releases are assumed to be independent of each other for values that the policy calls "
+    "transient, or of which it says nothing. If such a value persists from release to release (a "
+    "chronic diagnosis), neither the probabilities here nor their sum is a bound: an adversary who "
+    "knows that it persists can compare releases, and identify holders with certainty after a few."
 )
 LOWERED_THRESHOLDS = (
     "Some thresholds are lower than in the policy: what suppressed holders reveal by their absence "

@@ -13,7 +13,6 @@ from serigraph.publishing import Unpublished
 from serigraph.publishing.published import SingledOut, pair_of
 from serigraph.publishing.terms import notes_on_dates
 from serigraph.reporting.page import (
-    PERSISTENT_VALUES,
     UNPROTECTED_VALUES,
     Page,
     Section,
@@ -24,7 +23,9 @@ from serigraph.reporting.page import (
     exact,
     files_table,
     governance_facts,
+    holds,
     lowered,
+    persistence_notes,
     singled_out_facts,
     singled_out_notes,
     size_chart,
@@ -46,10 +47,17 @@ def release_page(release: Unpublished, risk: ReleaseRisk, files: Mapping[str, st
         title=f"Release {release.label}",
         subtitle=f"Release {release.number} of a series, published "
         f"{release.published_at.astimezone(UTC):%d %B %Y}",
-        verdict=verdict(release.number, pair_of(figures["worst_in_series"]), known),
-        holds=True,
+        verdict=verdict(
+            release.number, pair_of(figures["worst_in_series"]), release.assumption, known
+        ),
+        holds=holds(release.assumption),
         sections=[
-            context_section(release.policy.publisher, release.policy.guarantee.adversary, known),
+            context_section(
+                release.policy.publisher,
+                release.policy.guarantee.adversary,
+                release.assumption,
+                known,
+            ),
             _data(release, figures),
             Section(
                 "Identifiability assessment and mitigation",
@@ -205,7 +213,7 @@ def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
         ],
         notes=[
             *singled_out_notes(singled),
-            PERSISTENT_VALUES,
+            *persistence_notes(release.assumption),
             UNPROTECTED_VALUES,
             f"The promise is per value, with a threshold of {release.policy.threshold}. That a "
             "person holds one of several protected values may be more probable, unless they are "

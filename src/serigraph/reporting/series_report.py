@@ -19,12 +19,12 @@ from serigraph.ledger import ReleaseRecord, Series, storage_errors
 from serigraph.ledger.storage import ensure_folder, write_durably
 from serigraph.policy import read_policy
 from serigraph.policy.sections import Publisher
+from serigraph.publishing.persistence import OVERRIDDEN, assumption_of
 from serigraph.publishing.published import SingledOut
 from serigraph.reporting.certificate import NAME, Certificate, ClosestPair, Guaranteed
 from serigraph.reporting.crowds import crowds_section
 from serigraph.reporting.documents import REPORT
 from serigraph.reporting.page import (
-    PERSISTENT_VALUES,
     UNPROTECTED_VALUES,
     Page,
     Section,
@@ -36,8 +36,10 @@ from serigraph.reporting.page import (
     exact,
     files_table,
     governance_facts,
+    holds,
     lowered,
     percent,
+    persistence_notes,
     render,
     singled_out_notes,
     verdict,
@@ -57,6 +59,8 @@ class SeriesReport(ShortRepr):
     report: Path
     certificate: Path
     audit: Audit
+    rests_on: str  # what has to be true for the promise to hold
+    notes: tuple[str, ...]  # what the publisher should attend to
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -107,7 +111,7 @@ def report_series(
         write_durably(folder / NAME, certificate)
         if signer is not None:
             write_durably(folder / SIGNATURE, signer.sign(certificate))
-    return SeriesReport(folder / REPORT, folder / NAME, audit)
+    return SeriesReport(folder / REPORT, folder / NAME, audit, assumption_of(releases).notes())
 
 
 def _refuse_to_certify(audit: Audit, series: Series) -> None:
@@ -133,6 +137,7 @@ def _certificate(
     latest = releases[-1]
     worst = audit.over_all.worst
     singled = SingledOut.over([each.summary for each in releases])
+    overridden = assumption_of(releases).overridden
     return Certificate(
         kind="series",
         made_by=f"serigraph {__version__}",
@@ -156,6 +161,7 @@ def _certificate(
             "releases": latest.number,
             "mean_probability": audit.over_all.mean,
             **(asdict(singled) if singled is not None else {}),
+            **({OVERRIDDEN: list(overridden)} if overridden else {}),
         },
         files=files,
     )
@@ -168,15 +174,15 @@ def _page(
     files: dict[str, str],
     publisher: Publisher,
 ) -> Page:
-    latest = releases[-1]
+    latest, assumption = releases[-1], assumption_of(releases)
     return Page(
         title=f"Series {series.path.name}",
         subtitle=f"{len(releases)} releases, {releases[0].published_at[:10]} to "
         f"{latest.published_at[:10]}",
-        verdict=verdict(len(releases), audit.over_all.worst, latest.known_members),
-        holds=True,
+        verdict=verdict(len(releases), audit.over_all.worst, assumption, latest.known_members),
+        holds=holds(assumption),
         sections=[
-            context_section(publisher, latest.adversary, latest.known_members),
+            context_section(publisher, latest.adversary, assumption, latest.known_members),
             _data(releases, audit),
             Section(
                 "Identifiability assessment and mitigation",
@@ -343,5 +349,5 @@ def _residual(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
                 ],
             )
         ],
-        notes=[*notes, PERSISTENT_VALUES, UNPROTECTED_VALUES],
+        notes=[*notes, *persistence_notes(assumption_of(releases)), UNPROTECTED_VALUES],
     )

@@ -9,9 +9,12 @@ from fractions import Fraction
 from pathlib import Path, PurePosixPath
 
 from serigraph.auditing.agreement import compare_files
+from serigraph.auditing.cohort_agreement import compare_cohorts
+from serigraph.auditing.cohorts import alike_after_releases
 from serigraph.auditing.evidence import as_promised
 from serigraph.auditing.figures import localised, survey
 from serigraph.auditing.from_ledger import evidence_of
+from serigraph.auditing.persisting import with_classes
 from serigraph.errors import GuaranteeExceeded, InputRefused, LedgerDamaged, SeriesNotFound
 from serigraph.ledger import ReleaseRecord, Series, storage_errors
 from serigraph.ledger.storage import digest_of
@@ -106,8 +109,10 @@ def verify_certificate(
     _check_unchanged(given, certificate, opened, record)
     checks.append(f"the ledger has this as release {record.number}, {record.label}")
     concerned = [record] if certificate.kind == "release" else releases[: record.number]
+    disagreeing = compare_cohorts(opened, releases[: record.number])
     for each in concerned:
-        agreement = compare_files(opened, each)
+        more = disagreeing.get(each.number, ())
+        agreement = compare_files(opened, each).with_differences(more)
         if not agreement.agrees:
             raise LedgerDamaged(
                 "the published files and the ledger disagree: " + "; ".join(agreement.differences),
@@ -249,9 +254,10 @@ def _check_guarantee(
 ) -> tuple[Fraction, WorstPair | None]:
     """Recompute the probabilities up to this release: the largest of the pairs that the certificate
     covers, and the pair of the series closest to its threshold."""
-    evidence = evidence_of(series, releases)
+    evidence = evidence_of(series, releases).of_transient()
     promised = as_promised(evidence)
-    whole = survey(evidence, promised)
+    alike = alike_after_releases(series, releases)
+    whole = with_classes(survey(evidence, promised), alike)
     over_all = whole.after[-1]
     if not over_all.is_within:
         raise GuaranteeExceeded(
@@ -264,6 +270,7 @@ def _check_guarantee(
         pairs, largest = over_all.pairs, over_all.largest
     else:
         pairs = localised(evidence, promised, len(releases) - 1).pairs
+        pairs += sum(each.pairs for each in alike[-1:])
         largest, touched = whole.touched[-1], whole.touched_worst[-1]
     claimed = certificate.guarantee
     if certificate.format > 1:  # format 1 has no worst pairs

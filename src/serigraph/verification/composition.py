@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,16 @@ class Composition:
             member=member,
             member_group=group[charged[member]],
         )
+
+    def of_transient(self, population: Population, group: NDArray[np.int64]) -> Composition:
+        """The same without values that persist, for which nobody is charged."""
+        persists = np.array([value.persists for value in population.protected], dtype=np.bool_)
+        if not persists.any():
+            return self
+        kept = ~persists[population.held]
+        lengths = np.concatenate([[0], np.cumsum(kept)])[population.held_start]
+        rest = replace(population, held=population.held[kept], held_start=lengths)
+        return Composition.of(rest, group, self.people, self.known)
 
     @staticmethod
     def of_one_group(people: int, values: int) -> Composition:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState
 from serigraph.runtime.progress import Report
+from serigraph.verification.recorded_cohorts import RecordedCohorts
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,13 @@ class EarlierReleases(Protocol):
     ) -> list[EarlierGroups]:
         """The groups of these people in every release that had any of them, and what these groups
         held of the values named."""
+
+    def attendance(self, ids: pl.Series) -> NDArray[np.int64]:
+        """A figure for each of these people, the same for members of the same releases; refuses
+        releases that kept no cohorts."""
+
+    def cohorts(self, persists: Callable[[str], bool]) -> RecordedCohorts:
+        """The cohorts of everybody, and who was ever published as a holder of what persists."""
 
 
 def places_among(ids: pl.Series, others: pl.Series) -> NDArray[np.int64]:

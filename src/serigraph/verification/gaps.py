@@ -63,6 +63,8 @@ def _find_gaps(
     for before, now, was, is_left in zip(
         holders, shown, whole.protected, population.protected, strict=True
     ):
+        if was.persists:
+            continue  # cohorts bound what is shown of it, and nothing is charged
         missing = before - now
         with_record = len(missing & recorded)
         without = len(missing) - with_record

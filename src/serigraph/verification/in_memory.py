@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +10,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState
+from serigraph.model import Cohorts
 from serigraph.runtime.progress import Report
 from serigraph.short_repr import Undisclosed
+from serigraph.verification.attendance import patterns
 from serigraph.verification.earlier import EarlierGroups, groups_by_place, places_among
+from serigraph.verification.recorded_cohorts import RecordedCohorts
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,6 +54,7 @@ class RememberedReleases(Undisclosed):
     """Releases in memory, as `EarlierReleases`."""
 
     releases: tuple[RememberedRelease, ...] = ()
+    standing: Cohorts | None = None  # None if there are no cohorts
 
     def people(self) -> pl.Series:
         ids = [release.ids for release in self.releases]
@@ -64,3 +68,22 @@ class RememberedReleases(Undisclosed):
             found.append(release.groups_of(ids, names))
             report(number, len(self.releases))
         return found
+
+    def attendance(self, ids: pl.Series) -> NDArray[np.int64]:
+        return patterns(
+            len(ids), (places_among(release.ids, ids) >= 0 for release in self.releases)
+        )
+
+    def cohorts(self, persists: Callable[[str], bool]) -> RecordedCohorts:
+        standing = self.standing
+        if standing is None:
+            return RecordedCohorts.none(self.people())
+        names = tuple(name for name in standing.value.unique().sort() if persists(name))
+        value = standing.value.cast(pl.String).cast(pl.Enum(names), strict=False)
+        asked = value.is_not_null().to_numpy()
+        place = value.to_physical().drop_nulls().to_numpy().astype(np.int64)
+        return RecordedCohorts.of_pairs(
+            *(standing.ids, standing.cohort, standing.retired),
+            (standing.holder[asked], place),
+            names,
+        )

@@ -7,74 +7,31 @@ are counted from their members.
 
 from __future__ import annotations
 
-import hashlib
-import io
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.errors import LedgerDamaged, StorageError
+from serigraph.errors import LedgerDamaged
 from serigraph.runtime.ordering import ascend
 from serigraph.runtime.progress import Report
 from serigraph.runtime.threads import parallel_map
 from serigraph.short_repr import Undisclosed
-from serigraph.texts import composed
+from serigraph.verification.attendance import read_attendance
+from serigraph.verification.cohorts_on_disk import read_cohorts
+from serigraph.verification.committed import (
+    CommittedRelease,
+    read_columns,
+    read_entries,
+    read_ids,
+)
 from serigraph.verification.earlier import EarlierGroups, groups_by_place, places_among
-
-Part = Literal["people", "members", "groups", "values"]
+from serigraph.verification.recorded_cohorts import RecordedCohorts
 
 GROUPS_DIFFER = "the groups of a release do not have the sizes that the ledger gives them"
-_RESTORE = "restore the series from a backup; nothing is published until then"
-
-
-@dataclass(frozen=True)
-class CommittedRelease:
-    """What the catalog records about a release: where its parts are, their digests and sizes."""
-
-    folder: Path
-    digests: Mapping[str, str]  # the SHA-256 of each part, by file name
-    newcomers: int  # people who were never members before
-    members: int
-    groups: int
-    is_presence_known: bool
-    known_members: int = 0  # of every group, to the adversary
-
-    def files(self, part: Part) -> list[Path]:
-        """The files of one kind of part, in the order of their rows."""
-        kind = re.compile(rf"{part}(-\d+)?\.parquet")
-        names = sorted(name for name in self.digests if kind.fullmatch(name))
-        if not names:
-            raise self.damaged("the catalog names no such part of a release", part)
-        return [self.folder / name for name in names]
-
-    def content(self, path: Path) -> bytes:
-        """A file, byte for byte as it was committed."""
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError as error:
-            raise self.damaged("a part of the ledger is missing", path.name) from error
-        except OSError as error:
-            raise StorageError(
-                "a part of the ledger cannot be read",
-                where=self._where(path.name),
-                remedy="see to the disk and run the command again",
-            ) from error
-        if hashlib.sha256(content).hexdigest() != self.digests[path.name]:
-            raise self.damaged("a part of the ledger was changed", path.name)
-        return content
-
-    def damaged(self, what: str, name: str) -> LedgerDamaged:
-        return LedgerDamaged(what, where=self._where(name), remedy=_RESTORE)
-
-    def _where(self, name: str) -> str:
-        return "/".join([*self.folder.parts[-2:], name])
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,6 +64,16 @@ class LedgerOnDisk(Undisclosed):
         ]
         return parallel_map(lambda each: _read_groups(*each, len(ids), names), asked, report)
 
+    def attendance(self, ids: pl.Series) -> NDArray[np.int64]:
+        if not self.releases:
+            return np.zeros(len(ids), dtype=np.int64)
+        place = places_among(ids, self.people())
+        _check_known_once(place, len(ids))
+        return read_attendance(self.releases, place, len(ids))
+
+    def cohorts(self, persists: Callable[[str], bool]) -> RecordedCohorts:
+        return read_cohorts(self.releases, self.people(), persists)
+
 
 def _check_known_once(place: NDArray[np.int64], people: int) -> None:
     is_known = np.zeros(people + 1, dtype=np.bool_)
@@ -125,65 +92,6 @@ def _newcomers(release: CommittedRelease) -> pl.Series:
     if len(ids) != release.newcomers:
         raise release.damaged("the people of a release are not those of its record", "people")
     return ids
-
-
-def read_ids(release: CommittedRelease, paths: Sequence[Path]) -> pl.Series:
-    """The ids in some files of people, in the order of their numbers."""
-    ids = pl.concat(pl.read_parquet(io.BytesIO(release.content(path)))["id"] for path in paths)
-    return composed(ids) if ids.dtype == pl.String else ids
-
-
-def read_columns(
-    release: CommittedRelease, paths: Sequence[Path], names: list[str]
-) -> list[NDArray[Any]]:
-    """Some numeric columns of some files."""
-    import pyarrow as pa
-
-    table = pa.concat_tables([_table(release, path, names) for path in paths])
-    return [table[name].to_numpy() for name in names]
-
-
-def _table(release: CommittedRelease, path: Path, names: list[str]) -> Any:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    source = pa.BufferReader(release.content(path))
-    file = pq.ParquetFile(source, read_dictionary=["value"] if "value" in names else [])
-    return file.read(names, use_threads=False)
-
-
-@dataclass(frozen=True)
-class Entries:
-    """What groups held: a value that was asked for, or -1, and how many people hold it."""
-
-    group: NDArray[np.integer]
-    value: NDArray[np.int32]
-    count: NDArray[np.integer]
-
-    def asked(self) -> Entries:
-        """The entries of values that were asked for."""
-        asked = self.value >= 0
-        if asked.all():
-            return self
-        return Entries(self.group[asked], self.value[asked], self.count[asked])
-
-
-def read_entries(release: CommittedRelease, paths: Sequence[Path], names: Sequence[str]) -> Entries:
-    """The entries of some files of values, for the values named."""
-    import pyarrow as pa
-
-    columns = ["group", "value", "count"]
-    table = pa.concat_tables([_table(release, path, columns) for path in paths])
-    coded = table["value"].unify_dictionaries()
-    known = coded.chunk(0).dictionary if coded.num_chunks else pa.array([], pa.string())
-    forms = composed(pl.Series(known, dtype=pl.String))
-    if forms.n_unique() < len(forms):
-        raise release.damaged("a release holds one value twice, in two Unicode forms", "values")
-    number = {name: place for place, name in enumerate(names)}
-    place = np.array([number.get(form, -1) for form in forms] or [-1], dtype=np.int32)
-    code = [np.asarray(chunk.indices) for chunk in coded.chunks]
-    value = place[np.concatenate(code)] if code else np.empty(0, dtype=np.int32)
-    return Entries(table["group"].to_numpy(), value, table["count"].to_numpy())
 
 
 def _read_groups(

@@ -6,13 +6,23 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState
 from serigraph.model import Population
 from serigraph.runtime.ordering import are_in_order
 from serigraph.runtime.threads import TOGETHER, parallel_map, slices
+from serigraph.short_repr import Undisclosed
 from serigraph.verification.regions import overlapping
+
+
+@dataclass(frozen=True, repr=False)
+class ProposedCohorts(Undisclosed):
+    """The cohort of each person of a population, numbered as in all releases; and who retires."""
+
+    cohort: NDArray[np.int64]
+    retired: pl.Series  # ids
 
 
 @dataclass(frozen=True)
@@ -24,6 +34,7 @@ class Proposal:
     group: NDArray[np.int64]
     low: NDArray[np.int32]  # [group, column]
     high: NDArray[np.int32]
+    cohorts: ProposedCohorts | None = None  # None if no value persists
 
 
 def check_proposal(population: Population, proposal: Proposal, where: str) -> None:
@@ -52,6 +63,8 @@ def check_proposal(population: Population, proposal: Proposal, where: str) -> No
     )
     refuse_if(group.max(initial=-1) >= shape[0], "somebody is in a group that has no box")
     refuse_if(not _all_inside(population, proposal), "a person lies outside the box of its group")
+    if proposal.cohorts is not None:
+        return  # cohorts that were formed at different times may lie in the same place
     first, second = overlapping(proposal.low, proposal.high)
     refuse_if(first >= 0, f"the boxes of groups {first} and {second} overlap")
 

@@ -24,7 +24,16 @@ from serigraph.verification.composition import Composition, Shown
 from serigraph.verification.earlier import EarlierGroups, EarlierReleases
 from serigraph.verification.exactly import distinct_exposures
 from serigraph.verification.gaps import check_gaps
+from serigraph.verification.persisting import (
+    CohortFindings,
+    Released,
+    Rules,
+    check_persisting,
+    check_stated,
+)
 from serigraph.verification.proposal import Proposal, check_proposal
+from serigraph.verification.recorded_cohorts import CohortTerms
+from serigraph.verification.showing_once import check_shown_once
 from serigraph.verification.survival import survey
 
 
@@ -34,6 +43,8 @@ def verify(
     proposal: Proposal,
     *,
     whole: Population | None = None,
+    table: Population | None = None,
+    cohort_terms: CohortTerms | None = None,
     presence_known: bool,
     minimum_size: int,
     known_members: int = 0,
@@ -49,7 +60,13 @@ def verify(
     ``whole`` is the population before suppression, if anything was suppressed. Its thresholds are
     those before this release; what the gaps between the two reveal is charged to everybody in the
     earlier releases.
+
+    If values persist, ``cohort_terms`` say how cohorts are kept, and ``table`` has everybody of the
+    table and the registry with all values, before anybody was withheld; ``whole`` comes after that.
+    No formula of one release applies to such values: see ``check_persisting``, and, where somebody
+    may know who is present, ``check_shown_once``.
     """
+    check_stated(population, proposal, table, cohort_terms, where)
     gaps: tuple[Gap, ...] = ()
     if whole is not None and whole is not population:
         gaps = check_gaps(whole, population, earlier, where, known_members)
@@ -57,14 +74,25 @@ def verify(
     shown = Shown.of(population, proposal.group)
     size = shown.present if presence_known else shown.people
     _check_sizes(size, minimum_size, where)
+    standing: CohortFindings | None = None
+    if table is not None and cohort_terms is not None and proposal.cohorts is not None:
+        release = Released(table, population if whole is None else whole, population)
+        rules = Rules(cohort_terms, known_members, minimum_size, where)
+        if presence_known or not cohort_terms.has_registry:
+            standing = check_shown_once(release, earlier, proposal, proposal.cohorts, rules)
+        else:
+            standing = check_persisting(release, earlier, proposal.group, proposal.cohorts, rules)
     composition = Composition.of(population, shown.group, size, known_members)
+    charged = composition.of_transient(population, shown.group)
     names = [value.name for value in population.protected]
     ids, present, group = population.ids, population.present, shown.group
-    past = earlier.groups_of(ids.gather(composition.charged), names, first_half(report))
+    past = earlier.groups_of(ids.gather(charged.charged), names, first_half(report))
     thresholds = [value.threshold for value in population.protected]
-    found = survey(composition, past, thresholds, second_half(report))
+    found = survey(charged, past, thresholds, second_half(report))
     pairs = np.concatenate([found.close, found.worst])
-    worst = _decide_exactly(pairs, population, composition, past, where)
+    worst = _decide_exactly(pairs, population, charged, past, where)
+    if standing is not None:
+        worst += standing.worst
     is_member = group < len(size)
     holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
     if not is_member.all():
@@ -81,13 +109,14 @@ def verify(
         value_name=pl.Series(names, dtype=pl.Enum(names)).gather(composition.value),
         value_count=composition.count,
         largest=max((pair.probability for pair in worst), default=Fraction(0)),
-        pairs=composition.pairs,
+        pairs=charged.pairs + (standing.pairs if standing is not None else 0),
         exact_pairs=len(found.close),
         holder=holder,
         held=population.held,
         protected_names=tuple(names),
         worst=worst_of(worst),
         gaps=gaps,
+        cohorts=standing.changes(population.ids, is_member) if standing is not None else None,
     )
 
 

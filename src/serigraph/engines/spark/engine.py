@@ -49,6 +49,7 @@ from serigraph.ledger import (
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, VALUES
 from serigraph.ledger.storage import ensure_folder, make_folder
+from serigraph.model import KeptValues
 from serigraph.policy import Output, Policy
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.runtime.progress import Progress
@@ -213,10 +214,21 @@ class _Recalled:
         people = self.placed.everybody
         return Known(people.known_present, people.known_absent)
 
+    def kept_values(self) -> KeptValues:
+        """Who held what is not recorded on a cluster, so nothing can be measured."""
+        return KeptValues({}, tuple(release.number for release in self.run.releases))
+
     def link_gaps(self) -> LinkGaps:
         return self.run.ledger.link_gaps()
 
     def make(self, plan: Plan, _randomness: Randomness | None, progress: Progress) -> _Unwritten:
+        if plan.cohorts is not None:
+            raise InputRefused(
+                "releases with values that persist cannot be made on Spark yet",
+                where=f"release {plan.label}",
+                remedy="publish on one machine (without --engine spark), or set the persistence of "
+                'all values to "transient" if they change freely between releases',
+            )
         made = make_release_on_spark(self.placed, plan, self.run, progress)
         return _Unwritten(self.writer, self.run, self.placed.everybody.ids, made)
 

@@ -28,13 +28,8 @@ from serigraph.verification import (
     RememberedRelease,
     RememberedReleases,
 )
-from serigraph.verification.on_disk import (
-    GROUPS_DIFFER,
-    Part,
-    read_columns,
-    read_entries,
-    read_ids,
-)
+from serigraph.verification.committed import Part, read_columns, read_entries, read_ids
+from serigraph.verification.on_disk import GROUPS_DIFFER
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

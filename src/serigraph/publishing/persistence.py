@@ -1,0 +1,212 @@
+"""What a series assumes of values over time, and whether the data agree.
+
+Figures of how often holders keep a value depend on who holds it, so they are for the publisher
+alone. Public documents say what is assumed, and for which values the publisher has overridden the
+check; both follow from the policy and from the options of ``publish``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from serigraph.errors import InputRefused, NotTransient
+from serigraph.ledger import ReleaseRecord
+from serigraph.ledger.release import PRESENCE_KNOWN
+from serigraph.model import KeptValues, ValueOverTime
+from serigraph.policy import Policy
+from serigraph.policy.sections import DEFAULT
+from serigraph.tables import ProtectedChoice
+from serigraph.tables.cells import counted
+from serigraph.texts import in_one_form
+
+OVERRIDDEN = "assumed_transient"  # in the summary of a release
+_NAMED = 8
+UNSTATED = (
+    "the policy does not say whether values persist, so they are assumed to change freely between "
+    "releases; for a value that does not, such as a chronic diagnosis, the promise does not hold: "
+    "say in [protected.persistence] which values are transient and which are not"
+)
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """What the promise of a series assumes of values over time."""
+
+    is_unstated: bool  # the policy leaves open whether some values persist
+    has_transient: bool  # some values are taken as transient, stated or not
+    has_persisting: bool  # the policy says of some values that they may persist
+    overridden: tuple[str, ...]  # kept as transient without the check, in any release
+    has_permanent: bool = False  # the policy says of some values that they are kept for life
+    hides_presence: bool = False  # nobody knows who of a larger registry has a record
+    may_depart: bool = True  # people may leave the registry
+
+    @staticmethod
+    def of(frozen: Mapping[str, Any], summaries: Sequence[Mapping[str, Any]]) -> Assumption:
+        """From what is frozen of a policy and the summaries of the releases.
+
+        >>> listed = {"values": ["flu", "HIV"], "classes": {}, "persistence": {"HIV": "any"}}
+        >>> found = Assumption.of({"protected": listed}, [])
+        >>> found.is_unstated, found.has_transient, found.has_persisting
+        (True, True, True)
+        """
+        protected = frozen["protected"]
+        stated = protected.get("persistence", {})
+        listed = protected.get("values", "all")
+        names = {*(listed if isinstance(listed, list) else ()), *protected["classes"]}
+        is_open = not isinstance(listed, list)  # more values may be protected than are named
+        default = stated.get(DEFAULT)
+        unnamed = is_open or bool(names - stated.keys())
+        kinds = {stated[name] for name in stated.keys() - {DEFAULT}}
+        guarantee = frozen.get("guarantee", {})
+        has_registry = any(each["has_registry"] for each in summaries[-1:])
+        return Assumption(
+            is_unstated=default is None and unnamed,
+            has_transient="transient" in kinds or (unnamed and default in (None, "transient")),
+            has_persisting=any(each != "transient" for each in stated.values()),
+            overridden=tuple(
+                sorted({name for each in summaries for name in each.get(OVERRIDDEN, ())})
+            ),
+            has_permanent="permanent" in stated.values(),
+            hides_presence=has_registry and guarantee.get("adversary") != PRESENCE_KNOWN,
+            may_depart=guarantee.get("departures") != "refuse",
+        )
+
+    def conditions(self) -> tuple[str, ...]:
+        """What the promise for values that persist rests on; nothing if there are none."""
+        if not self.has_persisting:
+            return ()
+        found = [
+            "the adversary has no prior reason to suspect one member of a cohort more than another"
+        ]
+        if self.hides_presence:
+            leaving = "leaving the registry says nothing about a person's values"
+            return (*found, *([leaving] if self.may_depart else []))
+        found.append("being in a table says nothing about a person's values")
+        if self.has_permanent:
+            found.append("nobody comes to hold a permanent value later")
+        return tuple(found)
+
+    def rests_on(self) -> str:
+        """All conditions of the promise in one clause.
+
+        >>> Assumption(False, True, False, ()).rests_on()
+        'values change freely between releases'
+        """
+        if not self.has_persisting:
+            return "values change freely between releases"
+        transient = "values that the policy calls transient change freely between releases"
+        return listed([*([transient] if self.has_transient else []), *self.conditions()])
+
+    def notes(self) -> tuple[str, ...]:
+        """What the publisher must be told until it changes."""
+        notes = []
+        if self.is_unstated:
+            notes.append(UNSTATED)
+        if self.overridden:
+            notes.append(
+                "the check whether the data contradict the policy was overridden for "
+                f"{names_of(self.overridden)}, and every report says so"
+            )
+        return tuple(notes)
+
+
+def assumption_of(releases: Sequence[ReleaseRecord]) -> Assumption:
+    """What the promise of some releases, at least one, assumes."""
+    return Assumption.of(releases[-1].policy, [each.summary for each in releases])
+
+
+def listed(clauses: Sequence[str]) -> str:
+    """Several clauses as one.
+
+    >>> listed(["a is", "b is", "c is"]), listed(["a is", "b is"]), listed(["a is"])
+    ('a is, b is, and c is', 'a is and b is', 'a is')
+    """
+    *others, last = clauses
+    if not others:
+        return last
+    return f"{', '.join(others)}{',' if len(others) > 1 else ''} and {last}"
+
+
+def names_of(names: Sequence[str]) -> str:
+    """Some names of values, quoted.
+
+    >>> names_of(["HIV", "gout"])
+    "'HIV', 'gout'"
+    """
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(repr(name) for name in names[:_NAMED]) + more
+
+
+def overridden_values(
+    given: Collection[str], policy: Policy, choice: ProtectedChoice
+) -> tuple[str, ...]:
+    """The values whose check is overridden, ascending; refuses what is not protected as transient.
+
+    Looks at the policy alone: whether somebody holds a value must not show.
+    """
+    names = sorted({in_one_form(name) for name in ([given] if isinstance(given, str) else given)})
+    wrong = [
+        name
+        for name in names
+        if not (name in policy.protected.classes or choice.covers(name))
+        or policy.persistence_of(name) != "transient"
+    ]
+    if wrong:
+        raise InputRefused(
+            f"{names_of(wrong)} cannot be assumed to be transient: not a protected value or class "
+            "that the policy calls transient",
+            remedy="correct --assume-transient (assume_transient in Python)",
+        )
+    return tuple(names)
+
+
+def check_transient(
+    values: Sequence[ValueOverTime],
+    overridden: Collection[str],
+    releases: tuple[ReleaseRecord, ...],
+) -> None:
+    """Refuse a release if holders keep a value that the policy takes as transient."""
+    found = [each for each in values if each.contradicts and each.name not in overridden]
+    if not found:
+        return
+    one = len(found) == 1
+    raise NotTransient(
+        f"the data contradict the policy: {counted(len(found), 'value')} that it takes as "
+        f"transient {'persists' if one else 'persist'}, so that the promise would not hold",
+        where=f"{counted(len(releases), 'release')} and this table",
+        remedy=f'set {"it" if one else "them"} to "any" in [protected.persistence] (in a new '
+        f"series: releases that show {'it' if one else 'them'} are out), or leave "
+        f"{'it' if one else 'them'} out of the table; or override the check with "
+        "--assume-transient VALUE (assume_transient in Python), and every report will say so",
+        problems=[f"value {each.name!r}: {each.words()}" for each in found],
+    )
+
+
+def notes_on_persistence(
+    assumption: Assumption, kept: KeptValues, values: Sequence[ValueOverTime]
+) -> tuple[str, ...]:
+    """What the publisher must know of the assumption, with figures; not for public documents."""
+    return (
+        *assumption.notes(),
+        *(
+            f"value {each.name!r} is not transient, and the promise does not hold for it: "
+            f"{each.words()}"
+            for each in values
+            if each.contradicts and each.persistence == "transient"
+        ),
+        *notes_on_unrecorded(assumption, kept),
+    )
+
+
+def notes_on_unrecorded(assumption: Assumption, kept: KeptValues) -> tuple[str, ...]:
+    """Which releases could not be looked at."""
+    if not (kept.unrecorded and assumption.has_transient):
+        return ()
+    number = len(kept.unrecorded)
+    return (
+        f"{counted(number, 'earlier release')} of version 0.1 or of Spark did not record who held "
+        "what, so whether values persist cannot be measured from "
+        f"{'it' if number == 1 else 'them'}",
+    )

@@ -1,0 +1,131 @@
+"""The cohorts of earlier releases, read by the verifier itself and followed release by release.
+
+Who was published as a holder is compared with what the groups of the release held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from serigraph.runtime.threads import parallel_map
+from serigraph.verification.committed import (
+    CommittedRelease,
+    read_columns,
+    read_entries,
+    read_holders,
+    read_names,
+)
+from serigraph.verification.recorded_cohorts import RecordedCohorts
+from serigraph.verification.words import counted, distinct
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """What one release did to cohorts, by the numbers of people in the ledger."""
+
+    has_cohorts: bool
+    joined: NDArray[np.int64]
+    cohort: NDArray[np.int64]
+    retired: NDArray[np.int64]
+    holder: NDArray[np.int64]
+    value: NDArray[np.int64]
+
+
+def read_cohorts(
+    releases: Sequence[CommittedRelease], ids: pl.Series, persists: Callable[[str], bool]
+) -> RecordedCohorts:
+    """The cohorts after all of these releases; ``ids`` are those of everybody, by number."""
+    shown = parallel_map(_names, releases)
+    names = tuple(sorted(filter(persists, set().union(*shown))))
+    cohort = np.full(len(ids), -1, dtype=np.int64)
+    retired = np.zeros(len(ids), dtype=np.int64)
+    known = list(accumulate(release.newcomers for release in releases))
+    changes = parallel_map(lambda each: _read(each, names), releases)
+    formed = 0
+    for number, (release, change, people) in enumerate(
+        zip(releases, changes, known, strict=True), 1
+    ):
+        if formed and not change.has_cohorts:
+            raise release.damaged("a release does not continue the cohorts", "cohorts")
+        if max(each.max(initial=-1) for each in (change.joined, change.retired)) >= people:
+            raise release.damaged("people in the cohorts of a release are unknown", "cohorts")
+        if (
+            (cohort[change.joined] >= 0).any()
+            or change.cohort.min(initial=formed) < formed
+            or len(distinct(change.joined)) < len(change.joined)
+        ):
+            raise release.damaged("people joined a cohort who could not", "cohorts")
+        cohort[change.joined] = change.cohort
+        if (
+            (cohort[change.retired] < 0).any()
+            or (retired[change.retired] > 0).any()
+            or len(distinct(change.retired)) < len(change.retired)
+        ):
+            raise release.damaged("people retired who could not", "retired")
+        retired[change.retired] = number
+        formed = max(formed, int(change.cohort.max(initial=-1)) + 1)
+    nobody = np.empty(0, dtype=np.int64)
+    return RecordedCohorts.of_pairs(
+        ids,
+        cohort,
+        retired,
+        (
+            np.concatenate([nobody, *(change.holder for change in changes)]),
+            np.concatenate([nobody, *(change.value for change in changes)]),
+        ),
+        names,
+    )
+
+
+def _names(release: CommittedRelease) -> list[str]:
+    """The values that a release shows."""
+    return read_names(release, "values").to_list()
+
+
+def _read(release: CommittedRelease, names: Sequence[str]) -> _Changes:
+    nobody = np.empty(0, dtype=np.int64)
+    joined, cohort, retired = nobody, nobody, nobody
+    has_cohorts = bool(release.files_if_any("cohorts"))
+    if has_cohorts:
+        columns = read_columns(release, release.files("cohorts"), ["person", "cohort"])
+        joined, cohort = (column.astype(np.int64) for column in columns)
+        (left,) = read_columns(release, release.files("retired"), ["person"])
+        retired = left.astype(np.int64)
+    elif not release.files_if_any("holders"):
+        return _Changes(False, nobody, nobody, nobody, nobody, nobody)
+    holder, value = _read_pairs(release, names)
+    return _Changes(has_cohorts, joined, cohort, retired, holder, value)
+
+
+def _read_pairs(
+    release: CommittedRelease, names: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Who was published as a holder of the values named; refuses other holders than the groups of
+    the release had."""
+    number, place = read_holders(release, names)
+    asked = place >= 0
+    holder, value = number[asked].astype(np.int64), place[asked].astype(np.int64)
+    person, group, present = read_columns(
+        release, release.files("members"), ["person", "group", "present"]
+    )
+    of_person = np.full(int(max(person.max(initial=0), holder.max(initial=0))) + 1, -1)
+    of_person[person[present]] = group[present]
+    values = max(len(names), 1)
+    found, count = counted(of_person[holder] * values + value)
+    held = read_entries(release, release.files("values"), names).asked()
+    said = held.group.astype(np.int64) * values + held.value
+    order = np.argsort(said)
+    is_right = (
+        len(distinct(holder * values + value)) == len(holder)
+        and np.array_equal(said[order], found)
+        and np.array_equal(held.count[order], count)
+    )
+    if not is_right:
+        raise release.damaged("the holders of a release are not those of its groups", "holders")
+    return holder, value

@@ -1,0 +1,103 @@
+"""What earlier releases say about cohorts: who is in which, who retired, who was shown as what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from serigraph.errors import ImpossibleState
+from serigraph.short_repr import Undisclosed
+from serigraph.verification.words import distinct
+
+
+class CohortTerms(Protocol):
+    """How cohorts have to be formed and kept, by the policy."""
+
+    @property
+    def size(self) -> int:
+        """Of a new cohort, at least."""
+
+    @property
+    def may_depart(self) -> bool:
+        """Whether leaving the registry says nothing about a person's values."""
+
+    @property
+    def has_registry(self) -> bool:
+        """Whether the people are those of a registry."""
+
+    @property
+    def persists(self) -> Callable[[str], bool]:
+        """Whether a protected value does, held by anybody now or not."""
+
+    @property
+    def comes_and_goes(self) -> Callable[[str], bool]:
+        """Whether people may hold a value that persists at some times only."""
+
+    @property
+    def threshold_of(self) -> Callable[[str], Fraction]:
+        """The threshold of a value that persists."""
+
+
+@dataclass(frozen=True, repr=False)
+class RecordedCohorts(Undisclosed):
+    """People of earlier releases, each once; of values that persist all pairs ever published.
+
+    Not everybody is in a cohort: in releases before a value was said to persist there were none.
+    """
+
+    ids: pl.Series
+    cohort: NDArray[np.int64]  # of each person, or -1
+    retired: NDArray[np.int64]  # the number of the release in which the person retired, or 0
+    holder: NDArray[np.int64]  # places in ``ids``; with ``value`` every pair, once
+    value: NDArray[np.int64]  # places in ``names``
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        people = len(self.ids)
+        if not (
+            people == len(self.cohort) == len(self.retired)
+            and len(self.holder) == len(self.value)
+            and self.cohort.min(initial=0) >= -1
+            and self.retired.min(initial=0) >= 0
+            and not (self.retired[self.cohort < 0] > 0).any()
+            and self.holder.min(initial=0) >= 0
+            and self.holder.max(initial=-1) < people
+            and self.value.min(initial=0) >= 0
+            and self.value.max(initial=-1) < len(self.names)
+        ):
+            raise ImpossibleState("the recorded cohorts do not fit each other")
+
+    @property
+    def formed(self) -> int:
+        """New cohorts have numbers from here on."""
+        return int(self.cohort.max(initial=-1)) + 1
+
+    @property
+    def is_live(self) -> NDArray[np.bool_]:
+        return np.asarray((self.cohort >= 0) & (self.retired == 0))
+
+    @staticmethod
+    def of_pairs(
+        ids: pl.Series,
+        cohort: NDArray[np.int64],
+        retired: NDArray[np.int64],
+        pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
+        names: tuple[str, ...],
+    ) -> RecordedCohorts:
+        """From pairs of a holder and a value of which some may occur several times."""
+        holder, value = pairs
+        values = max(len(names), 1)
+        key = distinct(holder * values + value)
+        return RecordedCohorts(ids, cohort, retired, key // values, key % values, names)
+
+    @staticmethod
+    def none(ids: pl.Series) -> RecordedCohorts:
+        """Nobody; ``ids`` give the type."""
+        nobody = np.empty(0, dtype=np.int64)
+        return RecordedCohorts(ids.clear(), nobody, nobody, nobody, nobody, ())
