@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
@@ -23,7 +22,15 @@ from serigraph.ledger.parts import check_id_type, read_people
 from serigraph.ledger.past import id_asked, recall_exposures, recall_names, recall_past
 from serigraph.ledger.person_numbers import Numbered
 from serigraph.ledger.release import PastExposure, ReleaseRecord
-from serigraph.model import Cohorts, KeptValues, Past, Population, attendance_of, link_gaps
+from serigraph.model import (
+    Classes,
+    Cohorts,
+    KeptValues,
+    Past,
+    Population,
+    attendance_of,
+    link_gaps,
+)
 from serigraph.privacy.link_chances import LinkGaps
 
 
@@ -60,9 +67,7 @@ class Reader:
         """Those of them that the latest release takes as transient."""
         names = self.protected_names()
         kinds = self.releases[-1].persistence_of(names) if self.releases else ()
-        return tuple(
-            name for name, kind in zip(names, kinds, strict=True) if kind == "transient"
-        )
+        return tuple(name for name, kind in zip(names, kinds, strict=True) if kind == "transient")
 
     def cohorts(self, names: Sequence[str]) -> Cohorts:
         """Everybody who was ever in a cohort, and who of them was ever published as a holder of
