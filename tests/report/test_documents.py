@@ -95,7 +95,7 @@ def test_a_large_release_is_sampled(tmp_path: Path) -> None:
 
     def measure(made: VerifiedRelease, plan: Plan, past: Past, ids: pl.Series) -> None:
         protected = made.population.protected
-        sample = touched_pairs(past, ids, made.proof, protected, False, 100)
+        sample = touched_pairs(past, ids, made.proof, protected, plan, 100)
         seen.append((sample, measure_risk(made, plan, past, ids).touched))
 
     for table in tables(known, 3, 300):
