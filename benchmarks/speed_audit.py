@@ -70,7 +70,7 @@ class AuditSpeed:
 def measure_audit(
     people: int = 1_000_000, releases: int = 10, *, holders: float = 0.2, rounds: int = 1
 ) -> AuditSpeed:
-    """Make a ledger of so many people and releases, and audit it in both ways; the best of rounds.
+    """Make a ledger of this size, and audit it in both ways; the best of several rounds.
 
     A share ``holders`` of the people holds a protected value in each release.
     """
