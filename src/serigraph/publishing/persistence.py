@@ -60,7 +60,7 @@ class Assumption:
         unnamed = is_open or bool(names - stated.keys())
         kinds = {stated[name] for name in stated.keys() - {DEFAULT}}
         guarantee = frozen.get("guarantee", {})
-        has_registry = any(each["has_registry"] for each in summaries[-1:])
+        has_registry = any(each.get("has_registry") for each in summaries[-1:])
         return Assumption(
             is_unstated=default is None and unnamed,
             has_transient="transient" in kinds or (unnamed and default in (None, "transient")),
