@@ -67,13 +67,16 @@ def test_the_proof_says_who_joined_and_what_the_worst_class_is() -> None:
     ]
 
 
-def test_who_is_in_a_group_without_a_record_has_not_joined() -> None:
+def test_a_new_cohort_is_not_forgotten() -> None:
     absent = Person((8, 8), False, frozenset())
     release = release_of([person("r"), person(), person(), person(), *[absent] * 4])
     apart = {who: int(who >= 4) for who in release.table}
-    proof = submit(replace(release, cohort=apart, group=apart), HALF, RememberedReleases())
+    with pytest.raises(ImpossibleState, match="nobody has a record"):
+        submit(replace(release, cohort=apart, group=apart), HALF, RememberedReleases())
+    together = dict.fromkeys(release.table, 0)
+    proof = submit(replace(release, cohort=apart, group=together), HALF, RememberedReleases())
     assert proof.cohorts is not None
-    assert proof.cohorts.joined.to_list() == [0, 1, 2, 3]
+    assert proof.cohorts.joined.to_list() == list(range(8))
 
 
 def test_a_value_that_persists_is_not_charged_to_its_past() -> None:
@@ -214,8 +217,8 @@ PLAIN = release_of([person("r"), person(), person(), person()])
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"presence_known": True}, "where presence is known"),
-        ({"cohort_terms": StatedTerms(HALF, has_registry=False)}, "where presence is known"),
+        ({"presence_known": True}, "counts make"),  # in another way where somebody may know it
+        ({"cohort_terms": StatedTerms(HALF, has_registry=False)}, "counts make"),
         ({"proposal": no_cohorts(PLAIN)}, "no cohorts are proposed"),
         ({"table": None}, "no cohorts are proposed"),
         ({"cohort_terms": None}, "nothing says how cohorts are kept"),

@@ -180,6 +180,7 @@ def _held_by(
     unit, value = unit[persists[value]], value[persists[value]]
     return Held(
         size=np.ones(len(people), dtype=np.int64),
+        records=np.ones(len(people), dtype=np.int64),
         start=np.searchsorted(unit, np.arange(len(people) + 1)).astype(np.int64),
         value=value.astype(np.int32),
         holders=np.ones(len(value), dtype=np.int64),

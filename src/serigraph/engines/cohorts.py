@@ -107,6 +107,16 @@ def _check_no_transient(population: Population, plan: Plan) -> None:
 def _check_registry(
     population: Population, recorded: Cohorts, plan: Plan, terms: CohortTerms
 ) -> None:
+    held = [population.protected[v] for v in np.unique(population.held).tolist()]
+    is_mixed = len({value.persists for value in held}) > 1
+    if is_mixed and plan.form == "generalised" and not plan.has_one_value:
+        raise Infeasible(
+            "a row would show a transient value beside one that persists, and the one would give "
+            "away the other: cohorts are smaller than the groups that transient values need",
+            where=f"release {plan.label}",
+            remedy='choose form = "bucketised" in [output], or set the persistence of all values '
+            'to "any"',
+        )
     if population.outside_registry:
         raise Infeasible(
             f"{counted(population.outside_registry, 'person', 'people')} of the table "

@@ -22,7 +22,15 @@ from serigraph.ledger.parts import check_id_type, read_people
 from serigraph.ledger.past import id_asked, recall_exposures, recall_names, recall_past
 from serigraph.ledger.person_numbers import Numbered
 from serigraph.ledger.release import PastExposure, ReleaseRecord
-from serigraph.model import Classes, Cohorts, KeptValues, Past, Population, attendance_of, link_gaps
+from serigraph.model import (
+    Classes,
+    Cohorts,
+    KeptValues,
+    Past,
+    Population,
+    attendance_of,
+    link_gaps,
+)
 from serigraph.privacy.link_chances import LinkGaps
 
 

@@ -60,7 +60,7 @@ class Assumption:
         unnamed = is_open or bool(names - stated.keys())
         kinds = {stated[name] for name in stated.keys() - {DEFAULT}}
         guarantee = frozen.get("guarantee", {})
-        has_registry = any(each["has_registry"] for each in summaries[-1:])
+        has_registry = any(each.get("has_registry") for each in summaries[-1:])
         return Assumption(
             is_unstated=default is None and unnamed,
             has_transient="transient" in kinds or (unnamed and default in (None, "transient")),
@@ -210,3 +210,34 @@ def notes_on_unrecorded(assumption: Assumption, kept: KeptValues) -> tuple[str, 
         "what, so whether values persist cannot be measured from "
         f"{'it' if number == 1 else 'them'}",
     )
+
+
+def notes_on_cohorts(figures: Mapping[str, Any], left_out: int) -> tuple[str, ...]:
+    """Who is not in a release because of cohorts, and whose values are not; ``left_out`` people are
+    for the publisher only."""
+    if "cohorts" not in figures:
+        return ()
+    waiting, retired = figures["people_waiting"], figures["people_retired"]
+    withheld = figures["records_withheld"]
+    notes = []
+    if waiting:
+        notes.append(
+            f"{counted(waiting, 'person waits', 'people wait')} until there are enough others to "
+            "form a cohort with"
+        )
+    if retired:
+        notes.append(
+            f"{counted(retired, 'person has', 'people have')} retired from a cohort, and will not "
+            "be in any later release"
+        )
+    if withheld:
+        notes.append(
+            f"{counted(withheld, 'record is', 'records are')} withheld, so that values shown once "
+            "are not shown again"
+        )
+    if left_out:
+        notes.append(
+            f"values of {counted(left_out, 'person', 'people')} are left out: their cohorts may "
+            "show no more holders; no public file says so"
+        )
+    return tuple(notes)

@@ -230,6 +230,11 @@ PERSISTENT_VALUES = (
     "chronic diagnosis), neither the probabilities here nor their sum is a bound: an adversary who "
     "knows that it persists can compare releases, and identify holders with certainty after a few."
 )
+ALIKE = (
+    "For a value that persists, the probability is the share of published holders in a class: the "
+    "people of a cohort whom all releases so far treat alike. All classes count, also those of "
+    "people who have retired."
+)
 LOWERED_THRESHOLDS = (
     "Some thresholds are lower than in the policy: what suppressed holders reveal by their absence "
     "was deducted for everybody."

@@ -18,6 +18,7 @@ from serigraph.auditing.persisting import with_classes
 from serigraph.errors import GuaranteeExceeded, InputRefused, LedgerDamaged, SeriesNotFound
 from serigraph.ledger import ReleaseRecord, Series, storage_errors
 from serigraph.ledger.storage import digest_of
+from serigraph.publishing.persistence import assumption_of
 from serigraph.records import WorstPair
 from serigraph.reporting.certificate import NAME, Certificate, ClosestPair, read_certificate
 from serigraph.reporting.page import knowing_members
@@ -40,6 +41,7 @@ class Verified(ShortRepr):
     largest: Fraction | None
     worst: WorstPair | None = None  # over the series up to the release; None: nobody is exposed
     signed_by: str = ""  # the key's fingerprint, if a key was given
+    rests_on: str = ""  # what has to be true for the promise to hold
 
     @property
     def conclusion(self) -> str:
@@ -57,7 +59,7 @@ class Verified(ShortRepr):
         worst = f"worst probability {self.worst}" if self.worst else "nobody is exposed"
         known = knowing_members(self.certificate.known_members)
         to = f", for {known}" if known else ""
-        return f"The certificate is true. Over the whole series{to}: {worst}"
+        return f"The certificate is true. Over the whole series{to}, if {self.rests_on}: {worst}"
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -122,7 +124,8 @@ def verify_certificate(
     checks.append("the published groups are those of the ledger")
     largest, worst = _check_guarantee(opened, releases[: record.number], certificate)
     checks.append("the guarantee was recomputed from the ledger, and holds")
-    return Verified(certificate, tuple(checks), largest, worst, signed_by)
+    rests_on = assumption_of(releases[: record.number]).rests_on()
+    return Verified(certificate, tuple(checks), largest, worst, signed_by, rests_on)
 
 
 def _series(given: Path, certificate: Certificate, named: str | os.PathLike[str] | None) -> Series:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.errors import ImpossibleState
+from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.model import CohortChanges, Population, ProtectedValue
 from serigraph.records import WorstPair
 from serigraph.verification.crowds import Crowds, check_crowds, check_retirement, most_allowed
@@ -58,7 +58,13 @@ class CohortFindings:
     retired: pl.Series
 
     def changes(self, ids: pl.Series, is_member: NDArray[np.bool_]) -> CohortChanges:
-        """For the ledger; people of the release are members if their groups are published."""
+        """For the ledger; people of the release are members if their groups are published.
+
+        Refuses to forget a new cohort: everybody knows that the people of a group without a record
+        were away, so they cannot be newcomers again.
+        """
+        if (self.is_new & ~is_member).any():
+            raise ImpossibleState("a new cohort is in a group that nobody has a record in")
         joined = is_member & self.is_new
         return CohortChanges(
             joined=ids.filter(pl.Series(joined)),
@@ -83,6 +89,28 @@ def check_stated(
         return
     if proposal.cohorts is None or table is None:
         raise ImpossibleState("values persist, and no cohorts are proposed", where=where)
+
+
+def check_rows(population: Population, proposal: Proposal, where: str) -> None:
+    """Refuse a generalised release with a row that shows a transient value beside one that
+    persists: earlier releases may tell which cohort of the group the latter is of, and a cohort is
+    smaller than the group that the former needs."""
+    if proposal.form != "generalised" or not len(population.held):
+        return
+    persists = np.array([value.persists for value in population.protected], dtype=np.bool_)
+    holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
+    both = [np.zeros(population.size, dtype=np.bool_) for _ in range(2)]
+    for kind, holds in zip((True, False), both, strict=True):
+        holds[holder[persists[population.held] == kind]] = True
+    # A class that persists may be held by its transient values alone; then nothing else is shown.
+    values = np.zeros(population.size, dtype=np.int64)
+    values[population.records()] = population.values.list.len().to_numpy()
+    if (both[0] & both[1] & (values > 1)).any():
+        raise GuaranteeExceeded(
+            "a row would show a transient value beside one that persists",
+            where=where,
+            remedy='choose form = "bucketised", or set the persistence of all values to "any"',
+        )
 
 
 def check_persisting(

@@ -29,6 +29,7 @@ from serigraph.verification.persisting import (
     Released,
     Rules,
     check_persisting,
+    check_rows,
     check_stated,
 )
 from serigraph.verification.proposal import Proposal, check_proposal
@@ -71,6 +72,7 @@ def verify(
     if whole is not None and whole is not population:
         gaps = check_gaps(whole, population, earlier, where, known_members)
     check_proposal(population, proposal, where)
+    check_rows(population, proposal, where)
     shown = Shown.of(population, proposal.group)
     size = shown.present if presence_known else shown.people
     _check_sizes(size, minimum_size, where)
