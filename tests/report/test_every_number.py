@@ -530,7 +530,17 @@ def test_the_page_of_a_release(made: Made, number: int) -> None:
     width_chart(page, case.form, spread)
     value_chart(page, case, series)
     assert not page.charts
-    check_rows(page.rows, file_rows(folder, ""))
+    over_time: list[list[Shown]] = [
+        [value, "transient", thresholds_of(value, case, series)]
+        for value in sorted(series.latest.holders())
+    ]
+    check_rows(page.rows, [*over_time, *file_rows(folder, "")])
+
+
+def thresholds_of(value: str, case: Case, series: recount.Series) -> set[str]:
+    """What groups could spend of a threshold before the release, or can spend after it."""
+    before = recount.Series(series.releases[:-1], series.threshold, series.own)
+    return {str(each.threshold_of(value)) for each in (before, series)}
 
 
 def file_rows(folder: Path, prefix: str) -> list[list[str]]:
@@ -651,6 +661,7 @@ def published_lines(made: Made, number: int) -> Iterator[set[str]]:
     worst = in_short(series.worst(series.touched()), ", threshold ")
     pairs = f"({told['pairs_checked']:,} pairs checked)"
     yield {f"  guarantee held: worst probability {each} {pairs}" for each in worst}
+    yield {"  as long as values change freely between releases"}
     if number > 1:
         so_far = in_short(series.worst(series.probabilities()), ", threshold ")
         yield {f"  over the whole series: worst probability {each}" for each in so_far}
