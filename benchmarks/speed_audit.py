@@ -147,6 +147,9 @@ def _proof(ids: pl.Series, order: np.ndarray, draw: np.random.Generator, holders
         largest=Fraction(0),
         pairs=0,
         exact_pairs=0,
+        holder=holding,
+        held=value.astype(np.int32),
+        protected_names=tuple(names),
     )
 
 

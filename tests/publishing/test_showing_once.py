@@ -28,7 +28,8 @@ def new_series(
 ) -> Series:
     policy = policy_text(
         columns='[quasi_identifiers.age]\nkind = "numeric"\nunique_values = "publish"\n',
-        protected=f'values = ["HIV", "lupus"]\nunheld = "allow"\n[protected.persistence]\ndefault = "{persistence}"',
+        protected='values = ["HIV", "lupus"]\nunheld = "allow"\n'
+        f'[protected.persistence]\ndefault = "{persistence}"',
         guarantee=f'threshold = "1/2"\nadversary = "{adversary}"\ncohort_size = 6\n'
         f"minimum_group_size = {minimum}",
         output=f'form = "{form}"',

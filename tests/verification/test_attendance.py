@@ -10,7 +10,7 @@ import pytest
 
 from ledger.builders import FIRST, SECOND, Person, changes_of, new_series, publish
 from serigraph.engines.earlier_releases import ledger_on_disk
-from serigraph.errors import GuaranteeExceeded
+from serigraph.errors import GuaranteeExceeded, LedgerDamaged
 from serigraph.ledger import Series
 from serigraph.ledger.layout import Layout
 from serigraph.verification import LedgerOnDisk
@@ -57,3 +57,14 @@ def test_people_who_joined_and_retired_at_once(tmp_path: Path) -> None:
         if cohort >= 0
     } == {"cat": (0, 0), "aaron": (1, 2), "ann": (1, 2)}
     assert sorted(found.ids.gather(found.holder)) == ["aaron", "ann", "cat"]
+
+
+@pytest.mark.parametrize("joined", [{}, {"cat": 0}])
+def test_people_who_retire_from_no_cohort_are_noticed(
+    tmp_path: Path, joined: dict[str, int]
+) -> None:
+    series = new_series(tmp_path)
+    publish(series, "a", FIRST, cohorts=changes_of(joined))
+    publish(series, "b", SECOND, cohorts=changes_of({}, ["eve"]))
+    with pytest.raises(LedgerDamaged, match="could not - ledger/0002/retired"):
+        on_disk(series).cohorts(bool)

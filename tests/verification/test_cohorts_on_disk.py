@@ -125,11 +125,6 @@ WRONG: dict[str, tuple[int, str, Change]] = {
     ),
     "somebody retires twice": (2, "retired", again),
     "somebody unknown retires": (2, "retired", lambda rows: rows.with_columns(person=pl.lit(999))),
-    "somebody retires before joining": (
-        1,
-        "retired",
-        lambda rows: pl.DataFrame({"person": [0]}, rows.schema),
-    ),
 }
 
 
