@@ -22,6 +22,7 @@ from serigraph.verification.committed import (
     read_names,
 )
 from serigraph.verification.recorded_cohorts import RecordedCohorts
+from serigraph.verification.words import counted, distinct
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,14 @@ def read_cohorts(
         if (
             (cohort[change.retired] < 0).any()
             or (retired[change.retired] > 0).any()
-            or len(np.unique(change.retired)) < len(change.retired)
+            or len(distinct(change.retired)) < len(change.retired)
         ):
             raise release.damaged("people retired who could not", "retired")
         retired[change.retired] = number
         if (
             (cohort[change.joined] >= 0).any()
             or change.cohort.min(initial=formed) < formed
-            or len(np.unique(change.joined)) < len(change.joined)
+            or len(distinct(change.joined)) < len(change.joined)
         ):
             raise release.damaged("people joined a cohort who could not", "cohorts")
         cohort[change.joined] = change.cohort
@@ -116,13 +117,13 @@ def _read_pairs(
     of_person = np.full(int(max(person.max(initial=0), holder.max(initial=0))) + 1, -1)
     of_person[person[present]] = group[present]
     values = max(len(names), 1)
-    counted, count = np.unique(of_person[holder] * values + value, return_counts=True)
+    found, count = counted(of_person[holder] * values + value)
     held = read_entries(release, release.files("values"), names).asked()
     said = held.group.astype(np.int64) * values + held.value
     order = np.argsort(said)
     is_right = (
-        len(np.unique(holder * values + value)) == len(holder)
-        and np.array_equal(said[order], counted)
+        len(distinct(holder * values + value)) == len(holder)
+        and np.array_equal(said[order], found)
         and np.array_equal(held.count[order], count)
     )
     if not is_right:

@@ -17,6 +17,7 @@ from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.model import ProtectedValue
 from serigraph.records import WorstPair
 from serigraph.verification.recorded_cohorts import RecordedCohorts
+from serigraph.verification.words import counted, distinct
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,9 @@ class Crowds:
         )
         when = kinds % (now + 1)
         person, value = pairs
-        pair = np.unique(person * values + value)
+        pair = distinct(person * values + value)
         mine = number[pair // values]
-        cell, holders = np.unique((mine * values + pair % values)[mine >= 0], return_counts=True)
+        cell, holders = counted((mine * values + pair % values)[mine >= 0])
         return Crowds(number, size, (when == 0) | (when == now), values, cell, holders)
 
     def holders_in(self, crowd: NDArray[np.int64], value: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -33,20 +33,22 @@ def cut_blindly(
     made = 0
     while True:
         is_done = length < 2 * size
-        of_done = np.repeat(is_done, length)
-        done = length[is_done]
-        number[who[of_done]] = np.repeat(np.arange(made, made + len(done)), done)
-        made += len(done)
-        who, length = who[~of_done], length[~is_done]
+        if is_done.any():
+            of_done = np.repeat(is_done, length)
+            done = length[is_done]
+            number[who[of_done]] = np.repeat(np.arange(made, made + len(done)), done)
+            made += len(done)
+            who, length = who[~of_done], length[~is_done]
         if not len(who):
             return number
-        who = _in_order(who, _widest_codes(codes[:, who], positions, length), length)
+        here = [np.take(column, who, mode="clip") for column in codes]
+        who = _in_order(who, _widest_codes(here, positions, length), length)
         left = length // 2 // size * size
         length = np.column_stack([left, length - left]).ravel()
 
 
 def _widest_codes(
-    codes: NDArray[np.int32],
+    codes: Sequence[NDArray[np.int32]],
     positions: Sequence[NDArray[np.float64]],
     length: NDArray[np.int64],
 ) -> NDArray[np.int32]:
@@ -57,10 +59,10 @@ def _widest_codes(
         for column, at in zip(codes, positions, strict=True)
     ]
     widest = np.argmax(width, axis=0)
-    found: NDArray[np.int32] = codes[0].copy()
-    of_person = np.repeat(widest, length)
-    for column in range(1, len(codes)):
-        np.copyto(found, codes[column], where=of_person == column)
+    of_person = np.repeat(widest.astype(np.int8), length)
+    found = codes[0]
+    for column, each in enumerate(codes[1:], 1):
+        np.copyto(found, each, where=of_person == column)
     return found
 
 

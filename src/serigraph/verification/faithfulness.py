@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState
 from serigraph.model import CodedValues, Population
+from serigraph.verification.words import are_among, distinct
 
 Allowed = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
 """Whether a protected value may be taken out: of these places in the table, these values."""
@@ -84,11 +85,11 @@ def contents(
         _check_frame(table, population, place, where)
         code = names.search_sorted(values.names.cast(pl.String)).to_numpy().astype(np.int64)
         person = place[population.records()[values.person]]
-        shown = np.unique(person * covering.values + code[values.code])
+        shown = distinct(person * covering.values + code[values.code])
         holder = np.repeat(place, np.diff(population.held_start))
         held = np.sort(holder * covering.protected + population.held.astype(np.int64))
         _, at, number = covering.expand(shown)
-        if not np.array_equal(np.unique(at * covering.protected + number), held):
+        if not np.array_equal(distinct(at * covering.protected + number), held):
             raise ImpossibleState("people hold something else than is published", where=where)
         found.append(Content(place, shown, held))
     return covering, found
@@ -140,11 +141,11 @@ def check_left_out(
     asked = had.shown[is_left[had.shown // covering.values]]
     gone = asked[:0]
     if not np.array_equal(asked, has.shown):
-        if not np.isin(has.shown, asked, assume_unique=True).all():
+        if not are_among(has.shown, asked).all():
             raise ImpossibleState("a release shows what is not in its table", where=where)
-        gone = asked[~np.isin(asked, has.shown, assume_unique=True)]
+        gone = asked[~are_among(asked, has.shown)]
     which, place, number = covering.expand(gone)
-    could = np.flatnonzero(~np.isin(place * covering.protected + number, has.held))
+    could = np.flatnonzero(~are_among(place * covering.protected + number, has.held))
     may = could[may_go(place[could], number[could])]
     is_right = np.zeros(len(gone), dtype=np.bool_)
     is_right[which[may]] = True

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.model import Population
+from serigraph.runtime.ordering import are_in_order
 from serigraph.verification.cutting import cut_blindly
 from serigraph.verification.earlier import places_among
 from serigraph.verification.proposal import ProposedCohorts
 from serigraph.verification.recorded_cohorts import CohortTerms, RecordedCohorts
+from serigraph.verification.words import distinct
 
 
 @dataclass(frozen=True)
@@ -50,17 +52,20 @@ def call_the_roll(
     refuse_if(
         len(proposed.cohort) != population.size, "the proposed cohorts do not cover everybody"
     )
-    row = find(table.ids, population.ids)
+    refuse_if(
+        not (are_in_order(table.ids) and are_in_order(population.ids)), "the ids do not ascend"
+    )
+    row = _rows(table.ids, population.ids)
     refuse_if((row < 0).any(), "a release shows somebody who is not in its table")
-    known, people = find(recorded.ids, table.ids), len(recorded.ids)
+    known, leaving = _recorded_places(recorded, table.ids, proposed.retired)
+    people = len(recorded.ids)
     in_table = np.where(known >= 0, known, people + np.arange(table.size))
     cohort = np.concatenate([recorded.cohort, np.full(table.size, -1)])
     retired = np.concatenate([recorded.retired, np.zeros(table.size, dtype=np.int64)])
     now = int(retired.max(initial=0)) + 1
 
-    leaving = find(recorded.ids, proposed.retired)
     refuse_if((leaving < 0).any(), "somebody retires who was never in a release")
-    refuse_if(len(np.unique(leaving)) < len(leaving), "somebody retires twice")
+    refuse_if(len(distinct(leaving)) < len(leaving), "somebody retires twice")
     refuse_if(
         not recorded.is_live[leaving].all(),
         "somebody retires who is in no cohort or has retired before",
@@ -136,18 +141,34 @@ def check_groups(cohort: NDArray[np.int64], group: NDArray[np.int64], where: str
         raise ImpossibleState("the people of a cohort are in two groups", where=where)
 
 
-def find(ids: pl.Series, others: pl.Series) -> NDArray[np.int64]:
-    """The place of each of the others among ids, or -1; nobody needs no type."""
-    if not len(ids) or not len(others):
+def _rows(ids: pl.Series, others: pl.Series) -> NDArray[np.int64]:
+    """The place of each of the others among ids, or -1; both ascend."""
+    if ids.dtype != others.dtype or not len(ids):
         return np.full(len(others), -1)
-    if len(ids) == len(others) and ids.dtype == others.dtype and ids.equals(others):
+    if len(ids) == len(others) and ids.equals(others):
         return np.arange(len(ids))
-    return places_among(ids, others)
+    place = ids.search_sorted(others).to_numpy().astype(np.int64)
+    place = np.minimum(place, len(ids) - 1)
+    return np.where((ids.gather(place) == others).to_numpy(), place, -1)
+
+
+def _recorded_places(
+    recorded: RecordedCohorts, ids: pl.Series, retired: pl.Series
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where people of the table, and people who retire, are among those recorded, or -1."""
+    if not len(recorded.ids):
+        return np.full(len(ids), -1), np.full(len(retired), -1)
+    if not len(retired):
+        return places_among(recorded.ids, ids), np.empty(0, dtype=np.int64)
+    place = places_among(recorded.ids, pl.concat([ids, retired.cast(ids.dtype)]))
+    return place[: len(ids)], place[len(ids) :]
 
 
 def _same_parts(number: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
     """Whether two ways of numbering people put the same people together."""
-    _, number = np.unique(number, return_inverse=True)
+    number = number - number.min()
+    if number.max() > 4 * len(number):
+        return False  # numbers far apart: new cohorts are numbered one after the other
     to_other = np.zeros(int(number.max()) + 1, dtype=np.int64)
     to_number = np.zeros(int(other.max()) + 1, dtype=np.int64)
     to_other[number], to_number[other] = other, number

@@ -23,6 +23,7 @@ from serigraph.verification.membership import (
 )
 from serigraph.verification.proposal import Proposal, ProposedCohorts
 from serigraph.verification.recorded_cohorts import CohortTerms, RecordedCohorts
+from serigraph.verification.words import are_among, distinct
 
 
 @dataclass(frozen=True)
@@ -234,7 +235,7 @@ def _full(
     """
     number_of = _numbers(table, values)
     most = most_allowed(crowds.size, values, known_members)
-    published = recorded.holder * crowds.values + recorded.value
+    published = distinct(recorded.holder * crowds.values + recorded.value)
     covers = [value.covers() for value in values]
     is_tangled = np.array(
         [
@@ -256,7 +257,7 @@ def _full(
         if is_tangled.any():
             wanted = _crowds(roll, recorded, (table, roll.in_table), values)
             is_full |= is_tangled[value] & (wanted.holders_in(crowd, value) > limit)
-        found[found] = is_full & ~np.isin(person * crowds.values + value, published)
+        found[found] = is_full & ~are_among(person * crowds.values + value, published)
         return found
 
     return may_go

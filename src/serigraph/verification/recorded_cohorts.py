@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState
 from serigraph.short_repr import Undisclosed
+from serigraph.verification.words import distinct
 
 
 class CohortTerms(Protocol):
@@ -88,7 +89,7 @@ class RecordedCohorts(Undisclosed):
         """From pairs of a holder and a value of which some may occur several times."""
         holder, value = pairs
         values = max(len(names), 1)
-        key = np.unique(holder * values + value)
+        key = distinct(holder * values + value)
         return RecordedCohorts(ids, cohort, retired, key // values, key % values, names)
 
     @staticmethod
