@@ -62,8 +62,8 @@ def data_set(
 ) -> DataSet:
     """Code the columns, and protect every value that is not too frequent.
 
-    ``largest_share`` is a share of what the target allows: a value that more people hold than that
-    is left without protection, as a publisher would have to.
+    ``largest_share`` is a share of what the target allows: a value that more people hold is
+    left unprotected, as a publisher would have to.
     """
     strategy = ConstantRatio(releases)
     values = pl.Series(held, dtype=pl.List(pl.String))

@@ -135,7 +135,7 @@ def _width(population: Population, group: NDArray[np.int64]) -> float:
 
 
 def _compile(seed: int) -> None:
-    """Let the kernels be compiled before anything is timed."""
+    """Compile the kernels before anything is timed."""
     for data in generated_data_sets(200, seed):
         list(measure(data, False, 1, seed))
 
@@ -177,7 +177,7 @@ def _printed(rows: list[Measured]) -> Table:
 
 
 def _markdown(rows: list[Measured]) -> str:
-    """The same for the documentation, without seconds: they say more of the machine."""
+    """The same for the documentation, without seconds, which say more about the machine."""
     kept = [number for number, heading in enumerate(HEADINGS) if heading != "seconds"]
     lines = [HEADINGS, ["---"] * WORDS + ["---:"] * (len(HEADINGS) - WORDS), *map(_cells, rows)]
     return "\n".join("| " + " | ".join(line[number] for number in kept) + " |" for line in lines)

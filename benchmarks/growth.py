@@ -1,4 +1,4 @@
-"""What a release and an audit cost when a series grows old: `make bench-growth`.
+"""What a release and an audit cost as a series grows: `make bench-growth`.
 
 The same number of people in every release; a share of them was in the release before. Processor
 time and peak memory are those of one process that publishes and audits again and again, so that
@@ -33,7 +33,7 @@ STRATEGIES = {
 }
 RETURNING = (0.1, 0.8)
 NEIGHBOURS = 5  # releases around a mark whose median counts
-_FORGET_PEAK = "5"  # what Linux is told to begin VmHWM anew
+_FORGET_PEAK = "5"  # makes Linux reset VmHWM
 
 
 def tables(people: int, returning: float) -> Iterator[pl.DataFrame]:

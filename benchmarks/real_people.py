@@ -20,7 +20,7 @@ HALF = Fraction(1, 2)
 
 
 def real_data_sets(folder: Path, people: int, seed: int) -> Iterator[DataSet]:
-    """The data sets that the folder holds, at most so many people of each, drawn at random."""
+    """The data sets in the folder; larger ones are sampled at random."""
     if (folder / "adult" / "adult.csv").exists():
         yield _adult(folder / "adult", people, seed)
     if (folder / "vaers" / "reports.parquet").exists():

@@ -26,7 +26,7 @@ _WARM = 5_000  # people
 
 
 class PeakMemory:
-    """The most memory that this process and all below it had together, looked at now and then."""
+    """The peak memory of this process and its children together, sampled."""
 
     def __init__(self) -> None:
         self.mb = 0.0
@@ -63,7 +63,7 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def _memory(process: Path) -> float:
-    """MB, with what forked processes share divided among them."""
+    """MB; memory shared by forked processes is divided among them."""
     try:
         for line in (process / "smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):

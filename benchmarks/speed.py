@@ -2,7 +2,7 @@
 
 The floor is what Polars needs to read the same file, sort it by one 64-bit key and write it.
 Product and floor take turns, three times, and the best of each counts. Everything is written to
-bench-out/, one JSON file a run, which `make bench-compare` sets beside each other.
+bench-out/, one JSON file per run, which `make bench-compare` compares.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Bench:
         """A release of the table onto a copy of the series, as often as there are runs.
 
         All copies are made first, so that the runs follow each other at once: on a virtual machine
-        that gives free memory back to its host, whoever has waited a few seconds pays over a second
-        for each gigabyte.
+        that gives free memory back to its host, a process that has waited a few seconds pays over a
+        second for each gigabyte.
         """
         with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
             copies = [Path(scratch) / str(run) / series.name for run in range(self.repeats)]
@@ -222,7 +222,7 @@ def auditing(bench: Bench, people: int) -> None:
 
 
 def peers(bench: Bench, people: int, python: Path, limit: float) -> None:
-    """Serigraph and its peers on the same CSV file; pycanon is asked about what Serigraph made."""
+    """Serigraph and its peers on the same CSV file; pycanon checks what Serigraph made."""
     table = data.write(data.table(people, 1), bench.folder / f"tables/peers-{people}.csv")
     policy = data.policy(
         form="generalised",
@@ -272,7 +272,7 @@ def _memory(result: Row) -> Row:
 
 
 def starting(bench: Bench) -> None:
-    # As many people as the demo has.
+    # The number of people in the demo.
     table = data.write(data.table(40_000, 1), bench.folder / "tables/small.parquet")
     times = []
     for _ in range(bench.repeats):

@@ -70,7 +70,7 @@ class AuditSpeed:
 def measure_audit(
     people: int = 1_000_000, releases: int = 10, *, holders: float = 0.2, rounds: int = 1
 ) -> AuditSpeed:
-    """Make a ledger of so many people and releases, and audit it in both ways; the best of rounds.
+    """Make a ledger of this size, and audit it in both ways; the best of several rounds.
 
     A share ``holders`` of the people holds a protected value in each release.
     """
@@ -147,6 +147,9 @@ def _proof(ids: pl.Series, order: np.ndarray, draw: np.random.Generator, holders
         largest=Fraction(0),
         pairs=0,
         exact_pairs=0,
+        holder=holding,
+        held=value.astype(np.int32),
+        protected_names=tuple(names),
     )
 
 

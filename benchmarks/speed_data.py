@@ -59,7 +59,7 @@ def policy(
 def _people(ids: np.ndarray) -> dict[str, np.ndarray]:
     """Quasi-identifiers that belong to a person for good: they follow from the id."""
     chance = np.random.default_rng(7)
-    draws = 1 << 20  # a person's facts are drawn once for each of so many kinds of person
+    draws = 1 << 20  # kinds of person, each drawn once
     kind = (ids * 2654435761) % draws
     facts = {
         "age": chance.integers(0, 100, draws).astype(np.int16),

@@ -18,7 +18,7 @@ import polars as pl
 
 from benchmarks.peak_memory import peak_mb
 
-SMALL = 20_000  # people: so many that they are drawn into districts
+SMALL = 20_000  # people; enough for districts
 
 
 def floor(table: str, out: str) -> dict[str, float]:

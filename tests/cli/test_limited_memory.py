@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,6 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
+
+from serigraph.cli import limited_memory
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
 
@@ -141,3 +144,11 @@ def test_what_a_library_prints_of_an_exception_is_not_shown(
     assert done.returncode == 0
     assert done.stderr.endswith("and then\nno end of line")
     assert done.stderr.startswith("Traceback") is shows_all
+
+
+def test_a_parent_without_memory_goes_on_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_path: Path) -> str:
+        raise MemoryError
+
+    monkeypatch.setattr(Path, "read_text", fail)
+    assert limited_memory._worked(os.getpid()) is None

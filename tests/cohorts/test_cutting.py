@@ -57,6 +57,7 @@ def units_at_random(seed: int, units: int, values: int) -> tuple[Space, Held]:
     rows = units if seed % 2 else 1
     return space, Held(
         size=size,
+        records=rng.integers(0, 3, units),
         start=np.searchsorted(unit, np.arange(units + 1)),
         value=value.astype(np.int32),
         holders=count[unit, value].astype(np.int64),
@@ -73,6 +74,7 @@ def test_every_cell_bears_what_it_holds(seed: int, known: int) -> None:
     cell = cut_counting(space, held, known, FEW)
     for units in cells_of(cell):
         people = held.size[units].sum() - known
+        assert held.records[units].sum() > 0
         for v in range(3):
             holders = sum(
                 held.holders[e]
@@ -94,7 +96,14 @@ def test_where_a_few_holders_are_makes_no_difference(seed: int) -> None:
     def cells_with(holding: list[int]) -> list[list[int]]:
         start = np.searchsorted(np.sort(holding), np.arange(units + 1))
         ones = np.ones(len(holding), dtype=np.int64)
-        held = Held(np.full(units, 4), start, np.zeros(len(holding), np.int32), ones, need)
+        held = Held(
+            np.full(units, 4),
+            np.full(units, 2),
+            start,
+            np.zeros(len(holding), np.int32),
+            ones,
+            need,
+        )
         return cells_of(cut_counting(space, held, 0, FEW))
 
     first = cells_with([0, 1, 2])

@@ -39,6 +39,17 @@ def test_the_readme_says_what_the_picture_shows(ten_releases: dict[str, Any]) ->
     assert f"link {alone.above} of the {alone.patients} with a higher probability" in README
 
 
+def test_a_chronic_clinic_is_as_computed() -> None:
+    made = runpy.run_path(str(PICTURES / "chronic_clinic.py"))
+    called_transient, kept_together = made["outcomes"]()
+    checked_in = Path(made["PICTURE"]).read_text(encoding="utf-8")
+    assert made["picture"](called_transient, kept_together) == checked_in, "run: make picture"
+    # What the tutorial says of it.
+    assert called_transient.above[0] == 0.0
+    assert called_transient.above[3] < 1.0 == called_transient.above[4]
+    assert not any(kept_together.above)
+
+
 def test_rooms_are_those_of_the_import_contract() -> None:
     rooms = runpy.run_path(str(PICTURES / "rooms.py"))
     checked_in = Path(rooms["PICTURE"]).read_text(encoding="utf-8")

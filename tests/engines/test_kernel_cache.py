@@ -17,7 +17,7 @@ from serigraph._version import __version__
 
 ONE_KERNEL = """
 import numpy as np
-from serigraph.recoding.kernels import extend
+from serigraph.recoding.tables import _extend as extend
 low, high = np.full((1, 1), 9, dtype=np.int32), np.zeros((1, 1), dtype=np.int32)
 extend(np.array([[3, 5]], dtype=np.int32), np.zeros(2, dtype=np.int64), low, high)
 print(low[0, 0], high[0, 0], int(extend.was_found))

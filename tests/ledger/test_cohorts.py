@@ -218,6 +218,33 @@ def test_values_in_two_unicode_forms_are_one(tmp_path: Path) -> None:
     assert [frame["value"].to_list() for frame in held if frame is not None] == [["é"], ["é"]]
 
 
+def test_people_who_join_and_retire_at_once(tmp_path: Path) -> None:
+    series = new_series(tmp_path)
+    publish(series, "a", FIRST, cohorts=changes_of({"cat": 0}))
+    publish(series, "b", SECOND, cohorts=changes_of({"aaron": 1, "ann": 1}, ["aaron", "ann"]))
+    assert parts_of(series, 2)["retired"].rows() == [(0,), (5,)]  # aaron is new
+    assert as_dict(series.reader().cohorts(["HIV"])) == {
+        "aaron": (1, 2, {"HIV"}),
+        "ann": (1, 2, {"HIV"}),
+        "cat": (0, 0, {"HIV"}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (changes_of({"ann": 1}, ["bob"]), "do not fit"),  # a member who does not join
+        (changes_of({"ann": 1}, ["nobody"]), "does not know"),
+    ],
+)
+def test_people_who_cannot_retire_are_refused(
+    tmp_path: Path, changes: CohortChanges, message: str
+) -> None:
+    series = new_series(tmp_path)
+    with series.writing() as writer, pytest.raises(ImpossibleState, match=message):
+        writer.commit(proof_of(FIRST, changes), draft_of("a"))
+
+
 @pytest.mark.parametrize(
     "later",
     [

@@ -21,6 +21,7 @@ CONTRACT = {
         "threshold": pl.String,
         "strategy": pl.String,
         "adversary": pl.String,
+        "known_members": pl.Int64,
     },
     "members": {"release": pl.Int64, "person": pl.String, "group": pl.Int64, "present": pl.Boolean},
     "groups": {"release": pl.Int64, "group": pl.Int64, "size": pl.Int64, "present": pl.Int64},
@@ -53,8 +54,8 @@ def test_two_releases(tmp_path: Path) -> None:
     frames = read(tmp_path / "deep" / "out")
     at, strategy = "2024-07-01T12:30:00+00:00", "constant ratio for 20 releases"
     assert frames["releases"].rows() == [
-        (1, "a", at, "1/3", strategy, "presence unknown"),
-        (2, "b", at, "1/3", strategy, "presence known"),
+        (1, "a", at, "1/3", strategy, "presence unknown", 0),
+        (2, "b", at, "1/3", strategy, "presence known", 0),
     ]
     assert sorted(frames["members"].rows()) == sorted(
         (release, person.id, person.group, person.present)

@@ -175,3 +175,11 @@ def test_impossible_strategies_are_refused(wrong: str) -> None:
     found = problems_of(changed(('name = "constant"\nreleases = 10', wrong)))
     assert len(found) == 1
     assert found[0].startswith("line 21: strategy.")
+
+
+def test_a_class_of_values_that_persist_persists() -> None:
+    section = '[protected.persistence]\ndefault = "transient"\nchlamydia = "any"\n'
+    with pytest.raises(PolicyError, match=r"line 13: .*'any STD' holds values that persist"):
+        parse_policy(changed(("[guarantee]", f"{section}[guarantee]")), "policy.toml", Path())
+    section += '"any STD" = "any"\n'
+    parse_policy(changed(("[guarantee]", f"{section}[guarantee]")), "policy.toml", Path())

@@ -78,6 +78,13 @@ def test_nothing_is_concluded_where_nobody_came_back() -> None:
     assert nobody == Recurrence.of([])
 
 
+def test_a_value_that_nobody_holds_any_more_can_tell() -> None:
+    gone = Recurrence.of([Return(500, 0, 40, 0)])
+    assert gone.luck() == 1
+    assert gone.is_telling()
+    assert not gone.contradicts_independence()
+
+
 def test_a_value_that_everybody_holds_tells_nothing() -> None:
     assert not Recurrence.of([Return(500, 500, 400, 400)]).contradicts_independence()
 

@@ -41,7 +41,7 @@ def clinic(
     registered: int,
     seed: int,
     returning: float = 0.5,
-    changing: float = 0.3,
+    changing: float = 1.0,
     protected_share: float = 0.15,
 ) -> Clinic:
     """So many tables of so many people each, drawn from the registry.
@@ -97,6 +97,8 @@ def policy_text(
     rest: str = "",
 ) -> str:
     """A policy for the clinic; each argument is the text of a section."""
+    if "[protected.persistence]" not in protected:
+        protected += '\n[protected.persistence]\ndefault = "transient"'
     return (
         f"version = 1\n[person]\n{person}\n{columns}[sensitive]\n{sensitive}\n"
         f"[protected]\n{protected}\n[guarantee]\n{guarantee}\n[strategy]\n{strategy}\n"

@@ -15,14 +15,17 @@ CHECKED = [
     "grouping/test_known_problems.py",
     "grouping/test_past.py",
     "publishing/test_kinds_of_people.py",
-    "verification",
+    "verification/test_verify.py",
 ]
+SLOW = "test_who_has_spent_most"  # thousands of releases, of a kind that the others have as well
 
 
 def test_no_kernel_reaches_beyond_its_arrays(tmp_path: Path) -> None:
-    (tmp_path / "begun.nbi").touch()  # so that no second process compiles ahead
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *CHECKED],
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"),
+            *("-k", f"not {SLOW}", *CHECKED),
+        ],
         cwd=TESTS,
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_BOUNDSCHECK": "1"},
         capture_output=True,

@@ -19,6 +19,8 @@ from serigraph.ledger import Series
 from serigraph.policy import check_unchanged, read_policy
 from serigraph.tables import cells
 
+pytestmark = pytest.mark.usefixtures("values_may_stay")
+
 PEOPLE = 600
 DISTINCT = '[reading]\nlook_alikes = "distinct"\n'
 AGE = '[quasi_identifiers.age]\nkind = "numeric"\n'

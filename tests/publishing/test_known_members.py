@@ -227,3 +227,56 @@ def test_a_plan_counts_known_members(tmp_path: Path) -> None:
     assert of_policy[5].largest_share == pytest.approx(
         of_policy[0].largest_share * (people - 5) / people
     )
+
+
+@pytest.mark.parametrize(("form", "method"), FORMS)
+def test_a_table_of_many_districts(tmp_path: Path, form: str, method: str) -> None:
+    """Large tables are cut into districts first, and large cells by a sample of their people."""
+    people, known = 17_000, 3
+    draw = np.random.default_rng(5)
+    table = pl.DataFrame(
+        {
+            "id": np.arange(people),
+            "age": draw.integers(0, 400, people),
+            "zip": draw.integers(0, 400, people),
+            "diagnosis": draw.choice(["hiv", "flu", "none"], people, p=[0.01, 0.02, 0.97]),
+        }
+    )
+    mean = {}
+    for number in (0, known):
+        text = POLICY.format(known=number, form=form, method=method, adversary="presence unknown")
+        series = new_series(tmp_path / str(number), text)
+        made = serigraph.publish(table, series, label="r", randomness=SeededRandomness(1))
+        check_guarantee(exported(series, tmp_path / f"e{number}"))
+        mean[number] = made.figures["mean_size_with_protected_value"]
+    smallest = 8  # for one holder, if nobody is known
+    assert mean[0] < mean[known] < 1.1 * mean[0] * (smallest + known) / smallest
+
+
+@pytest.mark.parametrize("form", ["generalised", "bucketised"])
+def test_suppression_is_charged_without_known_members(tmp_path: Path, form: str) -> None:
+    """Too many hold a value: the verifier, which finds the gaps itself, must come to the same."""
+    draw = np.random.default_rng(3)
+    everybody = registry()
+    table = everybody.filter(pl.Series(draw.random(PEOPLE) < 0.5))
+    held = np.where(draw.random(len(table)) < 0.5, "hiv", "none")
+    table = table.with_columns(pl.Series("diagnosis", held))
+    left, shown = {}, {}
+    for known in (0, 3):
+        text = POLICY.format(
+            known=known, form=form, method="top-down", adversary="presence unknown"
+        ).replace("1/3", "3/5")
+        series = new_series(tmp_path / str(known), text.replace('["hiv", "flu"]', '["hiv"]'))
+        options = {"registry": everybody, "label": "r", "randomness": SeededRandomness(4)}
+        with pytest.raises(Infeasible):
+            serigraph.publish(table, series, **options)
+        made = serigraph.publish(table, series, allow_suppression=True, **options)
+        export = exported(series, tmp_path / f"e{known}")
+        exact = pl.read_parquet(tmp_path / f"e{known}" / "exported" / "thresholds.parquet")
+        left[known] = Fraction(exact["threshold"][0])
+        check_guarantee(export, {"hiv": left[known]})
+        missing = made.figures["suppressed"]["hiv"]
+        absent = PEOPLE - (len(table) - missing)
+        assert left[known] == 1 - (1 - Fraction(3, 5)) / (1 - Fraction(missing, absent - known))
+        shown[known] = int((held == "hiv").sum()) - missing
+    assert shown[3] < shown[0]

@@ -13,6 +13,8 @@ from publishing.clinic import new_series, policy_text
 from serigraph.errors import TableError
 from serigraph.ledger import Series
 
+pytestmark = pytest.mark.usefixtures("values_may_stay")
+
 PEOPLE = 200
 
 

@@ -14,6 +14,8 @@ from serigraph.ledger import Reader, ReleaseRecord, Series
 from serigraph.ledger.catalog import Catalog
 from serigraph.policy import Policy, read_policy
 
+pytestmark = pytest.mark.usefixtures("values_may_stay")
+
 LEARNED = 'name = "schedule"\nlink_chances = "learned"\nreleases = 4'
 
 

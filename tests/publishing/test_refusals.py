@@ -105,7 +105,7 @@ def test_a_byte_of_the_ledger_was_changed(path: Path, hospital: Clinic) -> None:
         whole = part.read_bytes()
         part.write_bytes(whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:])
         message = refused(path, hospital.tables[2], LedgerDamaged, label="r2")
-        assert message.startswith("a part of the ledger was changed - ledger/")
+        assert f"was changed - {part.relative_to(path)}" in message
         part.write_bytes(whole)
     serigraph.publish(hospital.tables[2], path, label="r2")
 
@@ -114,7 +114,7 @@ def test_a_part_of_the_ledger_is_missing(path: Path, hospital: Clinic) -> None:
     for part in sorted(path.glob("ledger/*/*.parquet")):
         aside = part.rename(path.parent / "aside")
         message = refused(path, hospital.tables[2], LedgerDamaged, label="r2")
-        assert message.startswith("a part of the ledger is missing - ledger/")
+        assert f"is missing - {part.relative_to(path)}" in message
         aside.rename(part)
 
 

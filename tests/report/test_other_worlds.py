@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 import serigraph
 from serigraph.ledger import Series
+from serigraph.privacy import persistence
 from serigraph.runtime.randomness import SeededRandomness
 
 POLICY = """version = 1
@@ -49,32 +51,56 @@ def people(holder: int) -> pl.DataFrame:
     )
 
 
-def published(path: Path, form: str, holder: int) -> tuple[dict[str, str], list[int]]:
-    """The public files, without what is random by design, and the members of the holder's group."""
+def published(path: Path, form: str, *holders: int) -> tuple[dict[str, str], list[int], list[str]]:
+    """A release for each holder of the one protected value: the public files of the last, without
+    what is random by design, the members of its holder's group, and the publisher's notes."""
     series = Series.create(path, {"policy.toml": POLICY.format(form=form).encode()})
-    made = serigraph.publish(
-        people(holder), series, label="r", randomness=SeededRandomness(1), published_at=AT
-    )
-    serigraph.export(path, path.parent / f"{path.name}-exported")
+    for number, holder in enumerate(holders, 1):
+        made = serigraph.publish(
+            people(holder).with_columns(pl.col("age") + number - 1),
+            series,
+            label=f"r{number}",
+            randomness=SeededRandomness(1),
+            published_at=AT,
+            assume_transient=["HIV"] if number > 1 else [],
+        )
     ledger = path.parent / f"{path.name}-exported"
-    group = pl.read_parquet(ledger / "values.parquet")["group"][0]
-    members = pl.read_parquet(ledger / "members.parquet").filter(pl.col("group") == group)
+    serigraph.export(path, ledger)
+    is_last = pl.col("release") == len(holders)
+    group = pl.read_parquet(ledger / "values.parquet").filter(is_last)["group"][0]
+    members = pl.read_parquet(ledger / "members.parquet").filter(is_last, pl.col("group") == group)
     digest = re.compile(r"[0-9a-f]{8,}")  # those of the chain have a secret salt
     files = {}
     for each in made.folder.iterdir():
         text = each.read_text(encoding="utf-8")
         rows = sorted(text.splitlines())  # in random order
         files[each.name] = "\n".join(rows) if each.suffix == ".csv" else digest.sub("", text)
-    return files, sorted(members["person"].cast(pl.Int64))
+    return files, sorted(members["person"].cast(pl.Int64)), list(made.notes)
 
 
 @pytest.mark.parametrize("form", ["bucketised", "generalised"])
 def test_every_world_with_the_same_tables_has_the_same_documents(form: str, tmp_path: Path) -> None:
-    files, members = published(tmp_path / "first", form, holder=7)
+    files, members, _ = published(tmp_path / "first", form, 7)
     assert len(members) > 1
     assert 7 in members
     assert {"report.html", "certificate.json"} <= files.keys()
     for other in members:
-        again, same = published(tmp_path / f"world-{other}", form, holder=other)
+        again, same, _ = published(tmp_path / f"world-{other}", form, other)
         assert same == members
         assert again == files
+
+
+def test_documents_do_not_say_whether_the_holder_is_the_same_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the bucketised form a seed gives other groups in other worlds."""
+    form = "generalised"
+    monkeypatch.setattr(persistence, "LUCK", Fraction(1, 2))  # one person is enough
+    files, members, notes = published(tmp_path / "first", form, 7, 7)
+    assert len(members) > 1
+    assert any("'HIV' is not transient" in note for note in notes)
+    for other in set(members) - {7}:
+        again, same, others = published(tmp_path / f"world-{other}", form, 7, other)
+        assert same == members
+        assert again == files
+        assert not any("'HIV' is not transient" in note for note in others)

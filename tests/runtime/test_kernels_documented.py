@@ -12,7 +12,6 @@ import pytest
 import serigraph
 
 PACKAGE = Path(serigraph.__file__).parent
-ROOMS = {"grouping", "recoding", "tables", "utility"}
 DECORATORS = {"kernel", "kernel_helper", "allocating_helper"}
 LONGEST, MOST = 60, 8
 
@@ -20,10 +19,6 @@ LONGEST, MOST = 60, 8
 def modules() -> list[Path]:
     marker = "serigraph.runtime.compiled import"
     return [path for path in sorted(PACKAGE.rglob("*.py")) if marker in path.read_text()]
-
-
-def rooms() -> list[Path]:
-    return [path for path in modules() if path.parent.name in ROOMS]
 
 
 def kernels_of(module: Path) -> Iterator[ast.FunctionDef]:
@@ -49,7 +44,7 @@ def shared_words(module: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("module", rooms(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+@pytest.mark.parametrize("module", modules(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
 def test_every_parameter_is_documented(module: Path) -> None:
     shared = shared_words(module)
     for kernel in kernels_of(module):
@@ -58,7 +53,7 @@ def test_every_parameter_is_documented(module: Path) -> None:
         assert not missing, (kernel.name, missing)
 
 
-@pytest.mark.parametrize("module", rooms(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+@pytest.mark.parametrize("module", modules(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
 def test_long_kernels_give_a_reason(module: Path) -> None:
     text = module.read_text()
     lines = text.splitlines()

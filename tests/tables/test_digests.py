@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from model.settings import unhurried
 from serigraph.model import CodedValues
-from serigraph.tables.digests import cell_hashes, record_hashes, sum_of
+from serigraph.tables.digests import _TEXT, cell_hashes, record_hashes, sum_of
 
 IDS = pl.Series([f"P{number}" * (number % 7 + 1) for number in range(200)])
 DOMAIN = pl.Series([None, "a", "b", ""])
@@ -61,3 +64,52 @@ def test_every_change_of_a_record_is_noticed() -> None:
 )
 def test_cells(one: pl.Series, other: pl.Series, same: bool) -> None:
     assert (cell_hashes(one) == cell_hashes(other)).all() == same
+
+
+def plain_mix(bits: int) -> int:
+    """SplitMix64, in Python's integers."""
+    z = (bits + 0x9E3779B97F4A7C15) % 2**64
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+    return z ^ z >> 31
+
+
+def plain_text(text: str) -> int:
+    content = text.encode()
+    mixed = plain_mix(len(content) ^ int(_TEXT))
+    for begin in range(0, len(content), 8):
+        mixed = plain_mix(mixed ^ int.from_bytes(content[begin : begin + 8]))
+    return mixed
+
+
+def plain_record(person: str, cells: list[str], values: set[str]) -> int:
+    mixed = plain_text(person)
+    for cell in cells:
+        mixed = plain_mix(mixed ^ plain_text(cell))
+    of_set = len(values) + sum(plain_mix(plain_text(value)) for value in values)
+    return plain_mix(mixed ^ plain_mix(of_set % 2**64))
+
+
+def test_the_plain_form_is_splitmix64() -> None:
+    """The first three numbers of Java's SplittableRandom with seed 0."""
+    step = 0x9E3779B97F4A7C15
+    found = [plain_mix(number * step % 2**64) for number in range(3)]
+    assert found == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
+
+
+texts = st.text(st.characters(codec="utf-8"), max_size=20)
+
+
+@unhurried
+@given(st.lists(st.tuples(texts, texts, texts, st.sets(texts, max_size=3)), min_size=1, max_size=9))
+def test_records_are_those_of_a_plain_form(people: list[tuple[str, str, str, set[str]]]) -> None:
+    ids, one, other, values = (list(each) for each in zip(*people, strict=True))
+    columns = {}
+    for name, cells in (("a", one), ("b", other)):
+        domain = sorted(set(cells))
+        codes = np.array([domain.index(cell) for cell in cells], dtype=np.int32)
+        columns[name] = cell_hashes(pl.Series(domain, dtype=pl.String)), codes
+    held = pl.Series([sorted(each) for each in values], dtype=pl.List(pl.String))
+    found = record_hashes(pl.Series(ids, dtype=pl.String), columns, CodedValues.of(held))
+    expected = [plain_record(person, [x, y], each) for person, x, y, each in people]
+    assert found.tolist() == expected

@@ -146,6 +146,9 @@ def _faults_of_newcomers(book: Book, release: Release, terms: Terms) -> Iterable
     if shown != new:
         yield "newcomer missing"
         return
+    seen = {release.group[who] for who, each in release.shown.items() if each.is_present}
+    if any(release.group[who] not in seen for who in new):
+        yield "forgotten"
     right = {frozenset(each) for each in cut(release.table, new, terms.size)}
     found = defaultdict(set)
     for who in new:

@@ -69,6 +69,10 @@ def arrange(book: Book, table: Mapping[int, Person], terms: Terms, rng: random.R
     for number in sorted(set(cohort.values())):
         _take_out(shown, [who for who in shown if cohort[who] == number], book, terms, rng)
     group_of = {number: rng.randrange(4) for number in cohort.values()}
+    seen = {group_of[cohort[who]] for who, each in shown.items() if each.is_present}
+    if seen:  # a group without a record joins another one
+        somewhere = min(seen)
+        group_of = {each: mine if mine in seen else somewhere for each, mine in group_of.items()}
     group = {who: group_of[cohort[who]] for who in cohort}
     return Release(table, shown, cohort, group, frozenset(retired))
 
@@ -198,6 +202,9 @@ class StatedTerms:
 
     def persists(self, name: str) -> bool:
         return name in self.terms.persisting
+
+    def comes_and_goes(self, name: str) -> bool:
+        return self.persists(name)
 
     def threshold_of(self, name: str) -> Fraction:
         return self.terms.threshold[name]

@@ -9,7 +9,7 @@ does, and is compared group by group.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,10 @@ class Agreement:
     @property
     def agrees(self) -> bool:
         return not self.differences
+
+    def with_differences(self, more: Sequence[str]) -> Agreement:
+        """The same with what else was found."""
+        return replace(self, differences=(*self.differences, *more))
 
 
 def compare_files(series: Series, release: ReleaseRecord) -> Agreement:

@@ -15,7 +15,11 @@ import polars as pl
 from serigraph.auditing.crowds import CrowdsAfter, PublishedHolders, crowds_after_releases
 from serigraph.auditing.evidence import Evidence
 from serigraph.auditing.from_releases import Matched
-from serigraph.auditing.holders import holders_in_releases, holders_in_series
+from serigraph.auditing.holders import (
+    holders_in_releases,
+    holders_in_series,
+    recorded_holders,
+)
 from serigraph.auditing.reading import ReadRelease
 from serigraph.auditing.sightings import Sightings, sightings_in_ledger, sightings_in_releases
 from serigraph.ledger import ReleaseRecord, Series
@@ -40,7 +44,8 @@ def crowds_of_series(
     if raw:
         policy = read_policy(series.path / "policy.toml")
         choice = ProtectedChoice.from_json(releases[-1].protected_json)
-        holders, notes = holders_in_series(raw, policy, choice, evidence, seen)
+        recorded = recorded_holders(series, releases, evidence)
+        holders, notes = holders_in_series(raw, policy, choice, evidence, seen, recorded)
     return _crowds(evidence, seen, holders, known_members), notes
 
 

@@ -7,7 +7,7 @@ ledger, or from releases that other tools made.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -73,6 +73,7 @@ class Evidence(Undisclosed):
     size: NDArray[np.int64]  # n_j: the group's people as the assumed adversary sees them
     present_size: NDArray[np.int64]  # those of them that have a record
     known_members: tuple[int, ...] = ()  # of every group of each release; empty: none
+    persists: NDArray[np.bool_] | None = None  # [release, value]; None if no value does
 
     def __post_init__(self) -> None:
         entries = len(self.value)
@@ -84,6 +85,7 @@ class Evidence(Undisclosed):
             and len(self.count) == len(self.size) == len(self.present_size) == entries
             and len(self.values) == len(self.thresholds)
             and len(self.known_members) in (0, len(self.labels))
+            and (self.persists is None or self.persists.shape == (self.releases, len(self.values)))
         ):
             raise ImpossibleState("the arrays of the evidence do not fit each other")
 
@@ -97,6 +99,29 @@ class Evidence(Undisclosed):
         known = np.array(self.known_members or (0,) * self.releases, dtype=np.int64)
         entries = np.diff(self.start[self.first_group])
         return np.maximum(size - np.repeat(known, entries), self.count)
+
+    def of_transient(self) -> Evidence:
+        """Without what releases show of values that persist: no sum or product over releases
+        bounds these."""
+        if self.persists is None:
+            return self
+        release = np.repeat(np.arange(self.releases), np.diff(self.start[self.first_group]))
+        kept = ~self.persists[release, self.value]
+        start = np.concatenate([[0], np.cumsum(kept)])[self.start].astype(np.int64)
+        is_left = np.append(np.diff(start) > 0, False)
+        group = self.memberships.group
+        return replace(
+            self,
+            memberships=replace(
+                self.memberships, group=np.where(is_left[group], group, np.int32(-1))
+            ),
+            start=start,
+            value=self.value[kept],
+            count=self.count[kept],
+            size=self.size[kept],
+            present_size=self.present_size[kept],
+            persists=None,
+        )
 
 
 @dataclass(frozen=True)

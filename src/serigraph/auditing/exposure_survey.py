@@ -1,6 +1,12 @@
-"""Follows every pair of a person and a value through all releases, and counts where it stands."""
+"""Follows every pair of a person and a value through all releases, and counts where it stands.
+
+What is counted at release j is what release j changed: sums along the releases give the state after
+each.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,111 +18,130 @@ from serigraph.runtime.compiled import kernel, kernel_helper
 MARGIN = 1e-9
 
 
+class Sightings(NamedTuple):
+    """The groups that people were in, person by person, and ascending by release."""
+
+    first: NDArray[np.integer]  # where those of each person begin, and where the last ends
+    release: NDArray[np.integer]
+    group: NDArray[np.integer]  # below zero: does not count
+
+
+class Links(NamedTuple):
+    """The values of groups, group by group."""
+
+    start: NDArray[np.int64]  # where those of each group begin, and where the last ends
+    value: NDArray[np.int32]
+    risk: NDArray[np.float64]  # probability that a member of the group is linked to the value
+
+
+class Changes(NamedTuple):
+    """What each release changed; counted up in place."""
+
+    pairs: NDArray[np.int64]  # linked for the first time
+    total: NDArray[np.float64]  # of the probabilities
+    by_probability: NDArray[np.int64]  # [release, bin]
+    by_share: NDArray[np.int64]  # [release, part of the threshold]; the last bin lies above it
+    above: NDArray[np.int64]  # pairs that exceed their threshold, as far as floats can tell
+
+
+class Ends(NamedTuple):
+    """What becomes of each person; written in place."""
+
+    largest: NDArray[np.float64]  # probability of all pairs of the person
+    largest_value: NDArray[np.int64]  # the value of that pair
+    crossing: NDArray[np.int64]  # the first release at which a pair exceeds its threshold
+
+
 @kernel_helper
-def tenth(share: float, parts: int) -> int:
-    """The part that a share of the threshold lies in; each holds its upper end."""
-    return min(max(int(np.ceil(share * parts - MARGIN)) - 1, 0), parts - 1)
+def share_bin(probability: float, threshold: float, parts: int) -> int:
+    """The part of its ``threshold`` that a ``probability`` lies in, each with its upper end; above
+    the threshold, the number of ``parts``."""
+    if probability > threshold + MARGIN:
+        return parts
+    return min(max(int(np.ceil(probability / threshold * parts - MARGIN)) - 1, 0), parts - 1)
+
+
+@kernel_helper
+def count_change(
+    changes: Changes, release: int, before: float, after: float, threshold: float, is_new: bool
+) -> None:
+    """Note in ``changes`` that at a ``release`` the probability of a pair went from ``before`` to
+    ``after``; a pair that ``is_new`` was in no bin. Its value has this ``threshold``."""
+    by_probability, by_share = changes.by_probability[release], changes.by_share[release]
+    bins, parts = len(by_probability), len(by_share) - 1
+    if is_new:
+        changes.pairs[release] += 1
+    else:
+        by_probability[min(int(before * bins), bins - 1)] -= 1
+        by_share[share_bin(before, threshold, parts)] -= 1
+    by_probability[min(int(after * bins), bins - 1)] += 1
+    by_share[share_bin(after, threshold, parts)] += 1
+    changes.total[release] += after - before
 
 
 @kernel
 def survey_exposures(
-    first: NDArray[np.integer],
-    release: NDArray[np.integer],
-    group: NDArray[np.integer],
-    start: NDArray[np.int64],
-    value: NDArray[np.int32],
-    risk: NDArray[np.float64],
+    sightings: Sightings,
+    links: Links,
     threshold: NDArray[np.float64],
     adds: bool,
-    pairs: NDArray[np.int64],
-    total: NDArray[np.float64],
-    by_probability: NDArray[np.int64],
-    by_share: NDArray[np.int64],
-    above: NDArray[np.int64],
+    changes: Changes,
+    ends: Ends,
     worst: NDArray[np.int64],
-    largest: NDArray[np.float64],
-    largest_value: NDArray[np.int64],
-    crossing: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Follow every (person, value) pair through all releases, and count where it stands after each.
+    """Follow every (person, value) pair through all ``sightings`` of the person, and write the
+    ``changes`` by each release, and how people end, ``ends``.
 
-    Person i was in the groups ``group[first[i]:first[i+1]]`` of these releases, ascending; those
-    below zero do not count.
-
-    ``risk`` is the probability of a link in each entry of a group. Risks combine as independent
-    ones do, or add up where ``adds``. What is counted at release j is what release j changed, so
-    that sums along the releases give the state after each: ``pairs`` linked for the first time,
-    the ``total`` of the probabilities, and the two histograms: by the probability, and by its share
-    of the threshold with one more bin for whatever lies above. ``above`` counts the pairs that
-    float arithmetic can tell to exceed their threshold; ``crossing[person]`` is the release at
-    which the first of them did. ``worst[j]`` is the (person, value) with the largest probability
-    among those that j touches; ``largest`` and ``largest_value`` say for each person which it is at
-    the end.
+    The risks of ``links`` combine as independent ones do, or add up where ``adds``. ``threshold``
+    is that of each value. ``worst[j]`` becomes the (person, value) with the largest probability
+    among those that release j touches.
 
     Returns (person, value) of all pairs that came too close to their threshold for floats to
-    decide; they are in neither ``above`` nor ``crossing``.
+    decide; they count neither as above nor as crossing.
     """
-    releases, people = len(pairs), len(first) - 1
     values = len(threshold)
-    bins, shares = by_probability.shape[1], by_share.shape[1] - 1
     probability = np.zeros(values)
     is_seen = np.zeros(values, dtype=np.bool_)
     is_settled = np.zeros(values, dtype=np.bool_)
     seen = np.empty(values, dtype=np.int64)
     close_person = [np.int64(0) for _ in range(0)]
     close_value = [np.int64(0) for _ in range(0)]
-    record = np.full(releases, -1.0)
-    for person in range(people):
+    record = np.full(len(worst), -1.0)
+    for person in range(len(sightings.first) - 1):
         number = 0
-        for m in range(first[person], first[person + 1]):
-            j, g = release[m], group[m]
+        for m in range(sightings.first[person], sightings.first[person + 1]):
+            j, g = sightings.release[m], sightings.group[m]
             if g < 0:
                 continue
-            for e in range(start[g], start[g + 1]):
-                v = value[e]
-                before = probability[v]
-                p = min(before + risk[e], 1.0) if adds else before + (1.0 - before) * risk[e]
+            for e in range(links.start[g], links.start[g + 1]):
+                v = links.value[e]
+                risk, before = links.risk[e], probability[v]
+                p = min(before + risk, 1.0) if adds else before + (1.0 - before) * risk
                 probability[v] = p
-                at = min(int(p * bins), bins - 1)
-                share = tenth(p / threshold[v], shares)
-                if p > threshold[v] + MARGIN:
-                    share = shares
-                if is_seen[v]:
-                    by_probability[j, min(int(before * bins), bins - 1)] -= 1
-                    was = tenth(before / threshold[v], shares)
-                    if before > threshold[v] + MARGIN:
-                        was = shares
-                    by_share[j, was] -= 1
-                else:
+                count_change(changes, j, before, p, threshold[v], not is_seen[v])
+                if not is_seen[v]:
                     is_seen[v] = True
                     seen[number] = v
                     number += 1
-                    pairs[j] += 1
-                by_probability[j, at] += 1
-                by_share[j, share] += 1
-                total[j] += p - before
                 if p > record[j]:
                     record[j] = p
-                    worst[j, 0] = person
-                    worst[j, 1] = v
+                    worst[j, 0], worst[j, 1] = person, v
                 if not is_settled[v] and p > threshold[v] - MARGIN:
                     is_settled[v] = True
                     if p > threshold[v] + MARGIN:
-                        above[j] += 1
-                        crossing[person] = min(crossing[person], j)
+                        changes.above[j] += 1
+                        ends.crossing[person] = min(ends.crossing[person], j)
                     else:
                         close_person.append(np.int64(person))
                         close_value.append(np.int64(v))
         for k in range(number):
             v = seen[k]
-            if probability[v] > largest[person]:
-                largest[person] = probability[v]
-                largest_value[person] = v
+            if probability[v] > ends.largest[person]:
+                ends.largest[person] = probability[v]
+                ends.largest_value[person] = v
             probability[v] = 0.0
-            is_seen[v] = False
-            is_settled[v] = False
+            is_seen[v], is_settled[v] = False, False
     close = np.empty((len(close_person), 2), dtype=np.int64)
     for i in range(len(close_person)):
-        close[i, 0] = close_person[i]
-        close[i, 1] = close_value[i]
+        close[i, 0], close[i, 1] = close_person[i], close_value[i]
     return close

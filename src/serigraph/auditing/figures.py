@@ -18,7 +18,7 @@ from serigraph.auditing.exact import (
     largest_probability,
     probability,
 )
-from serigraph.auditing.exposure_survey import survey_exposures
+from serigraph.auditing.exposure_survey import Changes, Ends, Links, Sightings, survey_exposures
 from serigraph.records import WorstPair, worst_of
 
 BINS = 20  # of the probability, each 0.05 wide
@@ -56,6 +56,7 @@ class Survey:
     after: tuple[Figures, ...]
     touched: tuple[Fraction, ...]  # the largest probability of a pair that each release touches
     touched_worst: tuple[WorstPair | None, ...]  # the worst such pair, by its own threshold
+    linked: NDArray[np.int64]  # the release of each person's first link
     largest: NDArray[np.float64]  # of each person
     largest_value: NDArray[np.int64]  # the value that it belongs to
     crossing: NDArray[np.int64]  # first release after which the person exceeds a threshold
@@ -65,12 +66,21 @@ def survey(evidence: Evidence, assumption: Assumption) -> Survey:
     """The global breach probability of every pair after every release, under an assumption."""
     releases, people = evidence.releases, len(evidence.ids)
     risk = evidence.count / np.maximum(assumption.size, 1)
-    pairs, above = np.zeros(releases, dtype=np.int64), np.zeros(releases, dtype=np.int64)
-    total = np.zeros(releases)
-    by_probability = np.zeros((releases, BINS), dtype=np.int64)
-    by_share = np.zeros((releases, SHARES + 1), dtype=np.int64)
-    largest, largest_value = np.zeros(people), np.full(people, -1, dtype=np.int64)
-    crossing = np.full(people, releases, dtype=np.int64)
+    changes = Changes(
+        pairs=np.zeros(releases, dtype=np.int64),
+        total=np.zeros(releases),
+        by_probability=np.zeros((releases, BINS), dtype=np.int64),
+        by_share=np.zeros((releases, SHARES + 1), dtype=np.int64),
+        above=np.zeros(releases, dtype=np.int64),
+    )
+    ends = Ends(
+        largest=np.zeros(people),
+        largest_value=np.full(people, -1, dtype=np.int64),
+        crossing=np.full(people, releases, dtype=np.int64),
+    )
+    memberships = evidence.memberships
+    sightings = Sightings(memberships.first, memberships.release, assumption.group)
+    limits = np.array([float(each) for each in evidence.thresholds])
     closest: list[list[WorstPair]] = [[] for _ in range(releases)]
     close = [np.empty((0, 2), dtype=np.int64)]
     # Each threshold separately: the worst pair of one may be better than many of another. Counts
@@ -78,41 +88,25 @@ def survey(evidence: Evidence, assumption: Assumption) -> Survey:
     for threshold in dict.fromkeys(evidence.thresholds):
         start, kept = _entries_of(evidence, threshold)
         worst = np.full((releases, 2), -1, dtype=np.int64)
-        found = survey_exposures(
-            evidence.memberships.first,
-            evidence.memberships.release,
-            assumption.group,
-            start,
-            evidence.value[kept],
-            risk[kept],
-            np.array([float(each) for each in evidence.thresholds]),
-            assumption.adds,
-            pairs,
-            total,
-            by_probability,
-            by_share,
-            above,
-            worst,
-            largest,
-            largest_value,
-            crossing,
+        links = Links(start, evidence.value[kept], risk[kept])
+        close.append(
+            survey_exposures(sightings, links, limits, assumption.adds, changes, ends, worst)
         )
-        close.append(found)
         for release, pair in _touched(evidence, assumption, worst, threshold):
             closest[release].append(pair)
     undecided = np.concatenate(close)
     crossed = crossings(evidence, assumption, undecided)
     exceeds = crossed < releases
-    np.add.at(above, crossed[exceeds], 1)
-    np.minimum.at(crossing, undecided[exceeds, 0], crossed[exceeds])
-    linked = _so_far(_first_links(evidence, assumption), releases)
-    exceeding = _so_far(crossing, releases)
-    pairs, total, above = np.cumsum(pairs), np.cumsum(total), np.cumsum(above)
-    by_probability, by_share = np.cumsum(by_probability, axis=0), np.cumsum(by_share, axis=0)
+    np.add.at(changes.above, crossed[exceeds], 1)
+    np.minimum.at(ends.crossing, undecided[exceeds, 0], crossed[exceeds])
+    first_link = _first_links(evidence, assumption)
+    linked = _so_far(first_link, releases)
+    exceeding = _so_far(ends.crossing, releases)
+    pairs, total, by_probability, by_share, above = (np.cumsum(each, axis=0) for each in changes)
     touched = [max((each.probability for each in of), default=Fraction(0)) for of in closest]
     touched_worst = [worst_of(each) for each in closest]
     so_far = list(accumulate(touched_worst, lambda one, other: worst_of((one, other))))
-    maxima = _maxima(evidence, assumption, touched, largest, largest_value)
+    maxima = _maxima(evidence, assumption, touched, ends.largest, ends.largest_value)
     after = tuple(
         Figures(
             pairs=int(pairs[release]),
@@ -127,7 +121,7 @@ def survey(evidence: Evidence, assumption: Assumption) -> Survey:
         )
         for release in range(releases)
     )
-    return Survey(after, tuple(touched), tuple(touched_worst), largest, largest_value, crossing)
+    return Survey(after, tuple(touched), tuple(touched_worst), first_link, *ends)
 
 
 def _entries_of(

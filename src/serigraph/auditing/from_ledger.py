@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from serigraph.auditing.evidence import Evidence, InRelease, Memberships
 from serigraph.ledger import ReleaseRecord, Series
@@ -72,6 +73,7 @@ def evidence_of(series: Series, releases: Sequence[ReleaseRecord]) -> Evidence:
         size=np.concatenate([[], *sizes]).astype(np.int64),
         present_size=np.concatenate([[], *present_sizes]).astype(np.int64),
         known_members=tuple(release.known_members for release in known),
+        persists=persisting_values(known, names.to_list()),
     )
 
 
@@ -79,6 +81,17 @@ def _names(parts: Sequence[pl.DataFrame]) -> pl.Series:
     if not parts:
         return pl.Series("value", [], dtype=pl.String)
     return pl.concat([part["value"].unique().cast(pl.String) for part in parts]).unique().sort()
+
+
+def persisting_values(
+    releases: Sequence[ReleaseRecord], names: Sequence[str]
+) -> NDArray[np.bool_] | None:
+    """Which values persist in which release, [release, value]; None if none does."""
+    persists = np.array(
+        [[each != "transient" for each in release.persistence_of(names)] for release in releases],
+        dtype=np.bool_,
+    ).reshape(len(releases), len(names))
+    return persists if persists.any() else None
 
 
 def thresholds_of(releases: Sequence[ReleaseRecord], names: Sequence[str]) -> tuple[Fraction, ...]:

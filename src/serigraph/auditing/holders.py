@@ -1,6 +1,6 @@
 """Who was published as a holder, release by release, from the tables that releases were made from.
 
-A ledger does not keep it, and releases hide it.
+A ledger keeps it for releases made on one machine since version 0.2; releases hide it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from serigraph.auditing.crowds import PublishedHolders
 from serigraph.auditing.evidence import Evidence
 from serigraph.auditing.sightings import Sightings
 from serigraph.errors import InputRefused, TableError
+from serigraph.ledger import ReleaseRecord, Series
+from serigraph.ledger.layout import Layout
+from serigraph.ledger.parts import HOLDERS, has_part, read_part
 from serigraph.policy import Policy
 from serigraph.short_repr import Undisclosed
 from serigraph.tables import ProtectedChoice, read_table
@@ -31,8 +34,10 @@ def holders_in_series(
     choice: ProtectedChoice,
     evidence: Evidence,
     sightings: Sequence[Sightings],
+    recorded: Sequence[PublishedHolders | None],
 ) -> tuple[list[PublishedHolders], tuple[str, ...]]:
-    """The holders of each release of a series of ours, and what to note.
+    """The holders of each release of a series of ours, and what to note. Where the ledger has
+    ``recorded`` them, nobody counts who held a value that was left out.
 
     Raises ``TableError`` where a table is not the one that a release was made from: somebody who
     has a record is not in it, or fewer people hold a value than the release shows.
@@ -44,14 +49,18 @@ def holders_in_series(
         )
     tables = [read_table(source, policy.reading) for source in raw]
     found, notes = [], []
-    for rows, label, seen in zip(
-        _read(tables, policy, choice, evidence), evidence.labels, sightings, strict=True
+    for rows, label, seen, known in zip(
+        _read(tables, policy, choice, evidence), evidence.labels, sightings, recorded, strict=True
     ):
         held = _published(rows, evidence, seen)
         has_row = np.zeros(len(evidence.ids) + 1, dtype=np.bool_)
         has_row[rows.person] = True
         lacking = int(np.count_nonzero(seen.present & ~has_row[seen.person]))
         fewer, more = _difference(held, seen, evidence)
+        if known is not None:
+            given = _keys(held.value, held.person)
+            fewer += int(np.count_nonzero(~np.isin(_keys(known.value, known.person), given)))
+            held, more = known, 0
         if lacking or fewer:
             raise TableError(
                 "the raw table is not the one that the release was made from",
@@ -69,6 +78,25 @@ def holders_in_series(
             )
         found.append(held)
     return found, tuple(notes)
+
+
+def recorded_holders(
+    series: Series, releases: Sequence[ReleaseRecord], evidence: Evidence
+) -> list[PublishedHolders | None]:
+    """The holders of each release as the ledger has them; None if it does not say."""
+    kind = pl.Enum(evidence.values)
+    found: list[PublishedHolders | None] = []
+    for release in releases:
+        if not has_part(release, HOLDERS):
+            found.append(None)
+            continue
+        held = read_part(Layout(series.path), release, HOLDERS).select(
+            pl.col("person").cast(pl.Int64),
+            pl.col("value").cast(pl.String).cast(kind).to_physical().cast(pl.Int64),
+        )
+        held = held.sort("value")
+        found.append(PublishedHolders(held["person"].to_numpy(), held["value"].to_numpy()))
+    return found
 
 
 def holders_in_releases(

@@ -8,6 +8,8 @@ from typing import Any
 
 from serigraph.auditing.agreement import Agreement, compare_files
 from serigraph.auditing.alikeness import FoundCrowds, crowds_of_series
+from serigraph.auditing.cohort_agreement import compare_cohorts
+from serigraph.auditing.cohorts import alike_after_releases
 from serigraph.auditing.from_ledger import evidence_of
 from serigraph.auditing.tally import Tally, tally
 from serigraph.ledger import ReleaseRecord, Series
@@ -23,7 +25,11 @@ class AuditorInMemory:
         self.series.check()
 
     def compare(self, releases: tuple[ReleaseRecord, ...]) -> tuple[Agreement, ...]:
-        return tuple(compare_files(self.series, release) for release in releases)
+        found = compare_cohorts(self.series, releases)
+        return tuple(
+            compare_files(self.series, release).with_differences(found.get(release.number, ()))
+            for release in releases
+        )
 
     def tally(
         self,
@@ -37,5 +43,6 @@ class AuditorInMemory:
         progress("reading the ledger")
         evidence = evidence_of(self.series, releases)
         progress("computing")
-        found = tally(evidence, known_members=known_members, worst=worst)
+        alike = alike_after_releases(self.series, releases)
+        found = tally(evidence, known_members=known_members, worst=worst, alike=alike)
         return found, crowds_of_series(self.series, releases, evidence, raw, known_members)

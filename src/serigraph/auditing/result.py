@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from serigraph.auditing.agreement import Agreement
+from serigraph.auditing.cohorts import CohortsAfter
 from serigraph.auditing.crowds import CrowdsAfter
 from serigraph.auditing.evidence import Evidence
 from serigraph.auditing.figures import Figures
@@ -51,6 +52,7 @@ class Audit(ShortRepr):
     agreement: tuple[Agreement, ...] = ()  # of files and ledger; empty for releases of other tools
     notes: tuple[str, ...] = ()
     crowds: tuple[CrowdsAfter, ...] = ()  # after each release; not computed on Spark
+    cohorts: tuple[CohortsAfter, ...] = ()  # after each release, if values persist
 
     @property
     def is_within(self) -> bool:
@@ -151,5 +153,6 @@ def audit_of(
         agreement=agreement,
         notes=notes,
         crowds=crowds,
+        cohorts=found.cohorts,
     )
     return Examined(audit, pseudonyms)

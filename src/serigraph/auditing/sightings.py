@@ -18,7 +18,7 @@ from serigraph.auditing.from_releases import Matched
 from serigraph.auditing.reading import ReadRelease
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.layout import Layout
-from serigraph.ledger.parts import GROUPS, MEMBERS, VALUES, read_part
+from serigraph.ledger.parts import COHORTS, GROUPS, MEMBERS, VALUES, has_part, read_part
 from serigraph.short_repr import Undisclosed
 
 NOT_TOLD = -1  # instead of a number of records
@@ -28,7 +28,8 @@ NOT_TOLD = -1  # instead of a number of records
 class Sightings(Undisclosed):
     """One release: people by their place in the evidence, nobody twice; values by their index.
 
-    An adversary who knows who is present sees those alone who have a record.
+    An adversary who knows who is present sees those alone who have a record; where values persist,
+    those who were in the table, some of whose records are withheld.
     """
 
     person: NDArray[np.int64]
@@ -51,7 +52,8 @@ def sightings_in_ledger(
     found = []
     for release in releases:
         people, groups = read_part(layout, release, MEMBERS), read_part(layout, release, GROUPS)
-        if release.is_presence_known:
+        sees_records = release.is_presence_known and not has_part(release, COHORTS)
+        if sees_records:
             people = people.filter("present")
         shown = (
             read_part(layout, release, VALUES)
@@ -65,9 +67,7 @@ def sightings_in_ledger(
                 person=people["person"].to_numpy().astype(np.int64),
                 group=people["group"].to_numpy().astype(np.int64),
                 present=people["present"].to_numpy(),
-                members=records
-                if release.is_presence_known
-                else groups["size"].to_numpy().astype(np.int64),
+                members=records if sees_records else groups["size"].to_numpy().astype(np.int64),
                 records=records,
                 shown_group=shown["group"].to_numpy().astype(np.int64),
                 shown_value=shown["index"].to_numpy(),

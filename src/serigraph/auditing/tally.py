@@ -6,12 +6,13 @@ has all memberships of its people, and what their groups held.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from serigraph.auditing.cohorts import AlikeAfter, CohortsAfter
 from serigraph.auditing.evidence import (
     Assumption,
     Evidence,
@@ -22,6 +23,7 @@ from serigraph.auditing.evidence import (
 )
 from serigraph.auditing.exact import exposures, histories, probability
 from serigraph.auditing.figures import Figures, Survey, localised, survey
+from serigraph.auditing.persisting import with_classes
 from serigraph.records import Exposure, worst_of
 
 
@@ -54,24 +56,40 @@ class Tally:
     so_far: tuple[Figures, ...]
     assumptions: tuple[OtherAssumption, ...]
     worst: tuple[Linked, ...]  # worst first
+    cohorts: tuple[CohortsAfter, ...] = ()  # after each release, if values persist
 
 
-def tally(evidence: Evidence, *, known_members: int, worst: int) -> Tally:
-    """Every figure of the people that the evidence is about."""
-    promised = as_promised(evidence)
-    whole = survey(evidence, promised)
-    others = [presence_known(evidence), added_up(evidence)]
-    if known_members > max(evidence.known_members, default=0):
-        others.append(members_known(evidence, known_members))
+def tally(
+    evidence: Evidence,
+    *,
+    known_members: int,
+    worst: int,
+    alike: Sequence[AlikeAfter] = (),
+) -> Tally:
+    """Every figure of the people that the evidence is about; ``alike`` is what it does not say of
+    values that persist.
+
+    In one release alone, the chance of a link does not depend on how values change over time; the
+    other assumptions are about values that do not persist.
+    """
+    transient = evidence.of_transient()
+    promised = as_promised(transient)
+    whole = survey(transient, promised)
+    others = [presence_known(transient), added_up(transient)]
+    if known_members > max(transient.known_members, default=0):
+        others.append(members_known(transient, known_members))
+    linked = (*_worst(transient, promised, whole, worst), *_worst_alike(evidence, alike))
     return Tally(
         localised=tuple(
-            localised(evidence, promised, number) for number in range(evidence.releases)
+            localised(evidence, as_promised(evidence), number)
+            for number in range(evidence.releases)
         ),
-        so_far=whole.after,
+        so_far=with_classes(whole, alike).after,
         assumptions=tuple(
-            OtherAssumption(each.name, survey(evidence, each).after[-1]) for each in others
+            OtherAssumption(each.name, survey(transient, each).after[-1]) for each in others
         ),
-        worst=_worst(evidence, promised, whole, worst),
+        worst=tuple(sorted(linked, key=lambda each: _badness(each)[:2])[:worst]),
+        cohorts=tuple(each.figures for each in alike),
     )
 
 
@@ -113,6 +131,23 @@ def _sums(one: Sequence[int], other: Sequence[int]) -> tuple[int, ...]:
 
 def _badness(linked: Linked) -> tuple[bool, float, str | int]:
     return linked.is_within, -linked.rank, linked.person
+
+
+def _worst_alike(evidence: Evidence, alike: Sequence[AlikeAfter]) -> Iterator[Linked]:
+    """Somebody of the worst class of each value that persists, after the last release."""
+    for after in alike[-1:]:
+        for each in after.worst:
+            exposure = Exposure(each.size, each.holders)
+            probability = 1 - exposure.survival
+            yield Linked(
+                person=evidence.ids[each.person],
+                is_within=probability <= each.threshold,
+                rank=float(probability),
+                value=each.value,
+                threshold=each.threshold,
+                probability=probability,
+                exposures=(exposure,),
+            )
 
 
 def _worst(

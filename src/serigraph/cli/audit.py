@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from serigraph.cli.cohorts import tell_cohorts
 from serigraph.cli.crowds import tell_crowds
 from serigraph.cli.engine import EngineName, EngineOption, MasterOption, SettingOption, chosen
 from serigraph.cli.output import Json, print_json, say, stages
@@ -67,6 +68,7 @@ def command(
     Exit code 4: a threshold is exceeded. Exit code 6: files and ledger disagree.
     """
     where = chosen(engine, master, spark_setting)
+    rests_on = "values change freely between releases"
     if releases:
         if engine == EngineName.SPARK:
             raise InputRefused(
@@ -75,15 +77,22 @@ def command(
         found = _of_releases(paths, policy, raw, registry, tolerate, known_members, worst)
     else:
         found = _of_series(paths, raw, known_members, worst, where)
+        rests_on = _rests_on(paths[0])
     if pseudonyms is not None:
         _write_pseudonyms(pseudonyms, found.pseudonyms)
     audit = found.audit
     if as_json:
         print_json(
-            {"within_threshold": audit.is_within, "files_agree": audit.files_agree, "audit": audit}
+            {
+                "within_threshold": audit.is_within,
+                "rests_on": rests_on,
+                "files_agree": audit.files_agree,
+                "audit": audit,
+            }
         )
     else:
         _tell(audit, known_members)
+        say(_conclusion(audit, rests_on))
     if not audit.files_agree:
         raise typer.Exit(LedgerDamaged.exit_code)
     if not audit.is_within:
@@ -162,7 +171,9 @@ def _tell(audit: Audit, known_members: int) -> None:
         if pairs:
             bar = "#" * max(1, round(40 * pairs / most))
             say(f"  {number / 20:.2f} to {(number + 1) / 20:.2f}  {pairs:>12,}  {bar}")
-    say("Under assumptions that the promise does not make:")
+    if audit.cohorts:
+        tell_cohorts(audit.cohorts[-1])
+    say("Under assumptions that the promise does not make" + _about(audit))
     for other in audit.assumptions:
         figures = other.figures
         say(
@@ -182,11 +193,21 @@ def _tell(audit: Audit, known_members: int) -> None:
             say(f"DISAGREEMENT in release {agreement.label}: {difference}")
     if audit.agreement and audit.files_agree:
         say("The published files and the ledger agree, group by group.")
-    say(
-        "The promise holds for values that do not persist."
-        if audit.is_within
-        else "The promise is BROKEN."
-    )
+
+
+def _about(audit: Audit) -> str:
+    return ", for transient values:" if audit.cohorts else ":"
+
+
+def _conclusion(audit: Audit, rests_on: str) -> str:
+    return f"The promise holds if {rests_on}." if audit.is_within else "The promise is BROKEN."
+
+
+def _rests_on(series: Path) -> str:
+    from serigraph.ledger import Series
+    from serigraph.publishing.persistence import assumption_of
+
+    return assumption_of(Series.open(series).releases()).rests_on()
 
 
 def _shown(figures: Figures) -> str:

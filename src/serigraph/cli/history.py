@@ -27,6 +27,8 @@ def command(
                 "was_ever_shown": found.was_ever_shown,
                 "threshold": found.threshold,
                 "exposures": found.exposures,
+                "persistence": found.persistence,
+                "alike": found.alike,
                 "survival": found.survival,
                 "probability": found.probability,
             }
@@ -41,7 +43,19 @@ def command(
         if each.known_members:
             kind += f", {each.known_members:,} known"
         say(f"  {each.label:<20} n = {each.size:>6,}  n_s = {each.count:>4,}  ({kind})")
+    if found.persistence == "transient":
+        say(
+            f"Survival {float(found.survival):.6f}; probability of ever being linked "
+            f"{float(found.probability):.6f}, threshold {found.threshold}"
+        )
+        return
+    say(f"The value is {found.persistence}, so exposures do not add up.")
+    if found.alike is None:
+        say("The person is in no cohort.")
+        return
+    known = found.alike.known_members
     say(
-        f"Survival {float(found.survival):.6f}; probability of ever being linked "
-        f"{float(found.probability):.6f}, threshold {found.threshold}"
+        f"Of {found.alike.people:,} people who are alike, {found.alike.holders:,} were ever "
+        f"published as holders{f', {known:,} known to the adversary' if known else ''}: "
+        f"probability {float(found.probability):.6f}, threshold {found.threshold}"
     )

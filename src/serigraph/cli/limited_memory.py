@@ -120,7 +120,7 @@ def _worked(process: int) -> float | None:
         state, *numbers = (here / "stat").read_text().rpartition(")")[2].split()
         if state != "S" or (here / f"task/{process}/children").read_text():
             return None
-    except OSError:
+    except (OSError, MemoryError):  # this process has the same limit
         return None
     return (int(numbers[10]) + int(numbers[11])) / os.sysconf("SC_CLK_TCK")
 

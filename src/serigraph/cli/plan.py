@@ -111,6 +111,11 @@ def _tell(made: SeriesPlan) -> None:
     for line in (*value_lines(made.value_list), *over_time_lines(made.over_time)):
         say(line)
     say(f"Rehearsed with {made.rehearsed_people:,} people, the largest possible group size")
+    _tell_costs(made)
+    if not made.outlooks:
+        say()
+        say("No value is transient, so that there are no strategies to compare.")
+        return
     for number, outlook in enumerate(made.outlooks, 1):
         say()
         say(f"{number}. {outlook.name}")
@@ -121,6 +126,32 @@ def _tell(made: SeriesPlan) -> None:
     say("To adopt it, replace [strategy] in policy.toml with:")
     say()
     say(made.recommendation.section)
+
+
+def _tell_costs(made: SeriesPlan) -> None:
+    from serigraph.publishing.persistence import names_of
+    from serigraph.tables.cells import counted
+
+    say(
+        f"What persistence costs over {counted(made.releases_ahead, 'release')}, if all protected "
+        "values had it:"
+    )
+    say(
+        f"  {'':<10} {'cohort':>7} {'mean group':>11} {'waiting':>8} {'withheld':>9} "
+        f"{'at last':>8} {'holders shown':>14}"
+    )
+    for each in made.costs:
+        size = "-" if each.cohort_size is None else f"{each.cohort_size:,}"
+        say(
+            f"  {each.persistence:<10} {size:>7} {each.mean_size:>11.1f} "
+            f"{each.most_waiting:>8.2%} {each.withheld_share:>9.2%} "
+            f"{each.withheld_at_last:>8.2%} {each.holders_shown:>14.2%}"
+        )
+        if not each.is_whole:
+            ends = counted(each.releases, "release")
+            why = f": too many hold {names_of(each.too_frequent)}" if each.too_frequent else ""
+            say(f"  {'':<10} ENDS after {ends}{why}")
+    say("  (waiting: share of the people, at most; withheld: share of the records)")
 
 
 def _tell_outlook(outlook: Outlook, made: SeriesPlan) -> None:

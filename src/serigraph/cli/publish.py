@@ -162,6 +162,8 @@ def _tell_singled_out(figures: Mapping[str, Any]) -> None:
 
 
 def _tell_how_close(release: Published) -> None:
+    from serigraph.publishing.persistence import assumption_of
+
     figures = release.figures
     worst, so_far = figures["worst_in_release"], figures["worst_in_series"]
     if worst is None:
@@ -171,5 +173,8 @@ def _tell_how_close(release: Published) -> None:
             f"  guarantee held: worst probability {WorstPair.from_json(worst)} "
             f"({figures['pairs_checked']:,} pairs checked)"
         )
+    assumption = assumption_of([release.record])
+    if not assumption.is_unstated:
+        say(f"  as long as {assumption.rests_on()}")
     if release.record.number > 1 and so_far is not None:
         say(f"  over the whole series: worst probability {WorstPair.from_json(so_far)}")

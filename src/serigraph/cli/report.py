@@ -38,6 +38,7 @@ def command(
                 "largest_probability": made.audit.over_all.largest,
                 "worst_in_series": made.audit.over_all.worst,
                 "threshold": made.audit.threshold,
+                "rests_on": made.rests_on,
                 "notes": made.notes,
             }
         )
@@ -45,7 +46,7 @@ def command(
     worst = made.audit.over_all.worst
     outcome = f"worst probability {worst}" if worst else "nobody was ever exposed"
     number = len(made.audit.releases)
-    say(f"The promise holds over {number} releases for values that do not persist: {outcome}")
+    say(f"The promise holds over {number} releases if {made.rests_on}: {outcome}")
     for note in made.notes:
         say(f"  note: {note}")
     say(f"  {made.report}")

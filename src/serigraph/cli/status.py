@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from serigraph.cli.cohorts import tell_cohorts
 from serigraph.cli.output import Json, print_json, say
 from serigraph.cli.value_list import over_time_lines
 
@@ -56,6 +57,7 @@ def command(
                 "ratio_by_link": found.ratios,
                 "known_members": found.known_members,
                 "values_over_time": found.over_time,
+                "cohorts": found.cohorts,
                 "notes": found.notes,
             }
         )
@@ -82,13 +84,20 @@ def _tell(found: Status) -> None:
         say(f"Over the whole series: worst probability {found.closest[-1].in_series}")
     for line in over_time_lines([each for each in found.over_time if each.returned]):
         say(line)
+    if found.cohorts is not None:
+        tell_cohorts(found.cohorts)
+    if found.cohorts is not None and not found.values:
+        return  # no transient value has been shown: there is no budget
     known = f", besides {found.known_members:,} known" if found.known_members else ""
     ratios = _ratios(found.ratios)
     say(f"Members required per holder at the 1st, 2nd, ... exposure{known}: {ratios}")
     if not found.pairs:
         return
     say(
-        f"{found.people_exposed:,} of {found.people:,} people were ever in a group with a "
+        f"{found.people_exposed:,} of {found.people:,} people were ever exposed to a "
+        f"protected value ({found.pairs:,} pairs of transient values)."
+        if found.cohorts is not None
+        else f"{found.people_exposed:,} of {found.people:,} people were ever in a group with a "
         f"protected value ({found.pairs:,} pairs)."
     )
     say("Pairs by share of their budget spent:")

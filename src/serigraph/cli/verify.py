@@ -41,6 +41,7 @@ def command(
                 "checks": found.checks,
                 "signed_by": found.signed_by,
                 "conclusion": found.conclusion,
+                "rests_on": found.rests_on,
                 "largest_probability": found.largest,
                 "worst_in_series": found.worst,
                 "threshold": found.certificate.threshold,

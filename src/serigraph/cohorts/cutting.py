@@ -63,6 +63,7 @@ class Held(NamedTuple):
     """What units hold, and what is required of a cell that holds it."""
 
     size: NDArray[np.int64]  # people in each unit
+    records: NDArray[np.int64]  # those of them who are present
     start: NDArray[np.int64]  # where the values of each unit begin
     value: NDArray[np.int32]
     holders: NDArray[np.int64]  # people of the unit who hold it
@@ -82,7 +83,8 @@ def cut_blind(space: Space, size: int) -> NDArray[np.int64]:
 def cut_counting(
     space: Space, held: Held, known: int, few: int, least: int = 1
 ) -> NDArray[np.int64]:
-    """Cells of units that bear what they hold, of ``least`` people or more: the cell of each unit.
+    """Cells of units that bear what they hold, of ``least`` people or more, one of them present:
+    the cell of each unit.
 
     A cell of n people is cut in halves if each of them has enough people, apart from ``known``
     ones, for the holders in it, or, if the cell has no more holders than ``few``, for all holders
@@ -141,7 +143,7 @@ def _cut_units(
     left, begin, cells = 1, int64(0), int64(0)
     holders = np.zeros((2, values), dtype=np.int64)
     need = np.zeros((2, values))
-    people = np.zeros(2, dtype=np.int64)
+    people = np.zeros((2, 2), dtype=np.int64)  # of each side: all, and those present
     while left > 0:
         end = ends[left - 1]
         middle = begin + (end - begin) // 2
@@ -150,7 +152,8 @@ def _cut_units(
             _halve(space, key, begin, middle, end)
             _count(held, key, begin, middle, 0, holders, need, people)
             _count(held, key, middle, end, 1, holders, need, people)
-            is_cut = min(people[0], people[1]) >= least
+            is_cut = min(people[0, 0], people[1, 0]) >= least
+            is_cut = is_cut and min(people[0, 1], people[1, 1]) > 0
             is_cut = is_cut and _both_bear(holders, need, people, known, few)
         if is_cut:
             ends[left] = middle
@@ -180,10 +183,11 @@ def _count(
     for v in range(values):
         holders[side, v] = 0
         need[side, v] = held.need[0, v] if len(held.need) == 1 else 0.0
-    people[side] = 0
+    people[side, 0] = people[side, 1] = 0
     for i in range(begin, end):
         unit = key[i] & _PLACE
-        people[side] += held.size[unit]
+        people[side, 0] += held.size[unit]
+        people[side, 1] += held.records[unit]
         for e in range(held.start[unit], held.start[unit + 1]):
             holders[side, held.value[e]] += held.holders[e]
         if len(held.need) > 1:
@@ -205,7 +209,7 @@ def _both_bear(
     for v in range(holders.shape[1]):
         together += holders[0, v] + holders[1, v]
     for side in range(2):
-        room = (people[side] - known) * (1 + _SLACK)
+        room = (people[side, 0] - known) * (1 + _SLACK)
         for v in range(holders.shape[1]):
             here = holders[0, v] + holders[1, v] if together <= few else holders[side, v]
             if here > 0 and here * need[side, v] > room:

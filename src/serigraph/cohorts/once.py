@@ -8,7 +8,7 @@ then on must not depend on who of them holds it:
 
 - if the value may come and go, they are never published again;
 - if it is permanent, as many of them as were published as holders have no record in any release,
-  holders first and then others drawn by lot.
+  holders first and then others drawn by lot; with too few records left, nobody is in the release.
 
 That attendance says nothing about the values is assumed, and has to be: somebody who knows
 attendance could tell otherwise without any release.
@@ -49,8 +49,9 @@ def arrange_once(
     number, sharing = np.unique(past[is_free], return_inverse=True)
     shares = np.bincount(sharing, minlength=len(number))
     is_free[is_free] = shares[sharing] >= rules.size
-    kept = is_free | (cohort >= 0)
     without_record = _slots(population, cohort, recorded, randomness)
+    cohort = _with_records(cohort, without_record, recorded.formed, rules.least)
+    kept = is_free | (cohort >= 0)
     released = _unrecorded(population, without_record).subset(kept)
     cohort, is_free, past = cohort[kept], is_free[kept], past[kept]
     group = np.full(released.size, -1, dtype=np.int64)
@@ -128,6 +129,14 @@ def _slots(
     return hidden
 
 
+def _with_records(
+    cohort: NDArray[np.int64], without_record: NDArray[np.bool_], cohorts: int, least: int
+) -> NDArray[np.int64]:
+    """The cohort of each person, or -1, if that of the person has enough records."""
+    records = np.bincount(cohort[(cohort >= 0) & ~without_record], minlength=cohorts)
+    return np.where(np.append(records, 0)[cohort] >= max(least, 1), cohort, -1)
+
+
 def _unrecorded(population: Population, hidden: NDArray[np.bool_]) -> Population:
     """The population in which some people have no record."""
     return population.without_records(hidden) if hidden.any() else population
@@ -171,6 +180,7 @@ def _held_by(
     unit, value = unit[persists[value]], value[persists[value]]
     return Held(
         size=np.ones(len(people), dtype=np.int64),
+        records=np.ones(len(people), dtype=np.int64),
         start=np.searchsorted(unit, np.arange(len(people) + 1)).astype(np.int64),
         value=value.astype(np.int32),
         holders=np.ones(len(value), dtype=np.int64),

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.cohorts.cutting import FEW, Held, Space, cut_counting, unfit
-from serigraph.model import Past, Population
-from serigraph.privacy.targets import TargetRule
+from serigraph.model import Past, Population, occurring
+from serigraph.privacy.ratios import TargetRule
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,14 @@ def unite(
     is in one group, if there are any.
 
     ``rules`` are those of the protected values; a value that persists asks for nothing. Members of
-    a unit have the same past.
+    a unit have the same past. A unit in which nobody is present is united with a neighbour: a
+    group without a record is not published, and a new cohort that is not would be forgotten, though
+    everybody knows from then on that all of it was away.
     """
     asks = np.array([not value.persists for value in population.protected], dtype=np.bool_)
     asked = np.flatnonzero(asks)
-    if not np.isin(population.held, asked).any():
+    is_shown = occurring(units.unit, units.number, population.present)
+    if is_shown.all() and not np.isin(population.held, asked).any():
         return units.unit, np.empty(0, dtype=np.int32)
     held = _held(population, units, asks, _needs(population, units, past, rules, asked))
     too_many = unfit(held, known)
@@ -56,7 +59,7 @@ def _held(
 ) -> Held:
     """What each unit holds of the values that ask for something, numbered among themselves."""
     number = np.cumsum(asks) - 1
-    values = int(asks.sum())
+    values = max(int(asks.sum()), 1)
     holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
     is_asked = asks[population.held]
     key = units.unit[holder[is_asked]] * values + number[population.held[is_asked]]
@@ -64,6 +67,9 @@ def _held(
     unit, value = np.divmod(distinct, values)
     return Held(
         size=np.bincount(units.unit, minlength=units.number).astype(np.int64),
+        records=np.bincount(units.unit[population.present], minlength=units.number).astype(
+            np.int64
+        ),
         start=np.searchsorted(unit, np.arange(units.number + 1)).astype(np.int64),
         value=value.astype(np.int32),
         holders=count.astype(np.int64),

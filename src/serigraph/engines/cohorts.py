@@ -19,12 +19,12 @@ from serigraph.cohorts import (
     leavers,
     unite,
 )
-from serigraph.engines.interface import CohortTerms, Plan
-from serigraph.errors import Infeasible, PolicyChanged
+from serigraph.engines.interface import CohortFacts, CohortTerms, Plan
+from serigraph.errors import ImpossibleState, Infeasible, PolicyChanged
 from serigraph.grouping import Demand, Grouping
 from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.parts import COHORTS, has_part
-from serigraph.model import Cohorts, Past, Population, ProtectedValue
+from serigraph.model import Classes, Cohorts, Past, Population, Proof, ProtectedValue
 from serigraph.recoding import extents
 from serigraph.runtime.randomness import Randomness
 from serigraph.short_repr import Undisclosed
@@ -107,6 +107,16 @@ def _check_no_transient(population: Population, plan: Plan) -> None:
 def _check_registry(
     population: Population, recorded: Cohorts, plan: Plan, terms: CohortTerms
 ) -> None:
+    held = [population.protected[v] for v in np.unique(population.held).tolist()]
+    is_mixed = len({value.persists for value in held}) > 1
+    if is_mixed and plan.form == "generalised" and not plan.has_one_value:
+        raise Infeasible(
+            "a row would show a transient value beside one that persists, and the one would give "
+            "away the other: cohorts are smaller than the groups that transient values need",
+            where=f"release {plan.label}",
+            remedy='choose form = "bucketised" in [output], or set the persistence of all values '
+            'to "any"',
+        )
     if population.outside_registry:
         raise Infeasible(
             f"{counted(population.outside_registry, 'person', 'people')} of the table "
@@ -146,6 +156,34 @@ def united(
     if demand.interleave:
         low = high = np.empty((groups, 0), dtype=np.int32)
     return Grouping(group.copy(), low, high, is_point)
+
+
+def facts_on_cohorts(
+    table: Population, recorded: Cohorts, cohorts: Arrangement, proof: Proof
+) -> CohortFacts:
+    """What became of the people and the values of a table in a verified release."""
+    changes, released = proof.cohorts, cohorts.population
+    if changes is None:
+        raise ImpossibleState("values persist, and the proof says nothing of cohorts")
+    in_cohort = cohorts.cohort[cohorts.cohort >= 0]
+    is_once = cohorts.group is not None  # a value that persists is shown once
+    records = np.count_nonzero(table.present[cohorts.kept]) - np.count_nonzero(released.present)
+    held = np.diff(table.held_start)[cohorts.kept]
+    persists = np.array([value.persists for value in released.protected], dtype=np.bool_)
+    names = pl.Series(proof.protected_names, dtype=pl.String)
+    shown = persists[proof.held]
+    after = recorded.followed_by(
+        changes, proof.ids.gather(proof.holder[shown]), names.gather(proof.held[shown])
+    )
+    return CohortFacts(
+        cohorts=len(np.unique(in_cohort)),
+        people=len(in_cohort),
+        waiting=cohorts.waiting,
+        retired=cohorts.gone,
+        withheld=int(records) if is_once else 0,
+        left_out=0 if is_once else int(np.count_nonzero(held > np.diff(released.held_start))),
+        after=Classes.of(after, int(recorded.retired.max(initial=0)) + 1),
+    )
 
 
 def check_cohorts_throughout(releases: Sequence[ReleaseRecord]) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from serigraph.model import (
+    Classes,
     Domain,
     KeptValues,
     Past,
@@ -58,6 +59,10 @@ class CohortTerms:
         """Whether a protected value or class does."""
         return self.protect(name).persists
 
+    def comes_and_goes(self, name: str) -> bool:
+        """Whether people may hold a value or class that persists at some times only."""
+        return self.protect(name).persistence == "any"
+
     def threshold_of(self, name: str) -> Fraction:
         """The threshold of a value or class."""
         return self.protect(name).threshold
@@ -82,6 +87,23 @@ class Plan:
 
 
 @dataclass(frozen=True, repr=False)
+class CohortFacts(Undisclosed):
+    """What became of people and values where values persist.
+
+    ``left_out`` is for the publisher alone: that a cohort has more holders than it may show must
+    not be known. Everything else follows from the registry and from what is published.
+    """
+
+    cohorts: int  # in the release
+    people: int  # in these
+    waiting: int  # not in the release: too few people like them
+    retired: int  # of the table and the registry, not in this release nor in a later one
+    withheld: int  # records left out, so that a value shown once is not shown again
+    left_out: int  # people whose values were taken out
+    after: Classes  # of people who are alike
+
+
+@dataclass(frozen=True, repr=False)
 class VerifiedRelease(Undisclosed):
     """A verified release: what the ledger commits, what is published, and its figures."""
 
@@ -89,6 +111,7 @@ class VerifiedRelease(Undisclosed):
     proof: Proof
     tables: dict[str, pl.DataFrame]  # for reading, see ``as_text`` of recoding
     widths: dict[str, float]  # NCP of each quasi-identifier
+    cohorts: CohortFacts | None = None  # None if no value persists
 
     def thresholds_left(self) -> dict[str, Fraction]:
         """What groups may spend from now on of the thresholds that this release's gaps lower."""
@@ -147,12 +170,26 @@ class VerifiedRelease(Undisclosed):
             **suppression_figures(proof, self.population),
             "normalised_widths": self.widths,
             "mean_normalised_width": float(np.mean(list(self.widths.values()))),
+            **cohort_figures(self.cohorts),
         }
 
 
 def shown_values(proof: Proof) -> set[str]:
     """The protected values and classes that the release shows."""
     return set(proof.value_name.unique().cast(pl.String))
+
+
+def cohort_figures(facts: CohortFacts | None) -> dict[str, object]:
+    """What is reported about cohorts; nothing if no value persists."""
+    if facts is None:
+        return {}
+    return {
+        "cohorts": facts.cohorts,
+        "mean_cohort_size": facts.people / max(facts.cohorts, 1),
+        "people_waiting": facts.waiting,
+        "people_retired": facts.retired,
+        "records_withheld": facts.withheld,
+    }
 
 
 def suppression_figures(proof: Proof, population: Population) -> dict[str, object]:
@@ -205,6 +242,7 @@ class MadeFacts:
     gap_risks: Mapping[str, Fraction]  # what suppression reveals, by value
     thresholds_left: Mapping[str, Fraction]  # of the values whose thresholds gaps have lowered
     withdrawn: tuple[str, ...]  # values that the release does not show at all
+    left_out: int = 0  # people whose values were taken out: their cohorts may show no more holders
 
 
 class Engine(Protocol):

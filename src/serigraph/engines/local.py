@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.cohorts import Arrangement
-from serigraph.engines.cohorts import CohortsBefore, arranged, united
+from serigraph.engines.cohorts import CohortsBefore, arranged, facts_on_cohorts, united
 from serigraph.engines.interface import Plan, VerifiedRelease
 from serigraph.engines.suppression import (
     Counts,
@@ -90,7 +91,7 @@ def make_release(
         base = demand_of(whole.protected, plan).base_targets(whole)
         missing = missing_holders(counts, Counts.of(population))
         raise refusal(counts, base, missing, plan, past.releases, hopeless)
-    return finished(
+    made = finished(
         whole,
         population,
         earlier,
@@ -101,6 +102,9 @@ def make_release(
         table=table,
         cohorts=cohorts,
     )
+    if cohorts is None:
+        return made
+    return replace(made, cohorts=facts_on_cohorts(table, before.recorded, cohorts, made.proof))
 
 
 def _fitted(
@@ -116,7 +120,8 @@ def _fitted(
     population = whole
     while True:
         population = thinned(whole, population, plan, randomness)
-        leaves_holes = plan.is_presence_known and plan.form == "bucketised"
+        # Members of a cohort without a record are listed with it, so that nobody misses them.
+        leaves_holes = plan.is_presence_known and plan.form == "bucketised" and not plan.cohorts
         if leaves_holes and not population.present.all():
             past = past.subset(population.present)
             population = population.subset(population.present)

@@ -252,6 +252,7 @@ class _Unwritten(Undisclosed):
             gap_risks={gap.value: gap.risk for gap in made.proof.gaps},
             thresholds_left=made.thresholds_left(),
             withdrawn=tuple(gap.value for gap in made.proof.gaps if gap.value not in shown),
+            left_out=0 if made.cohorts is None else made.cohorts.left_out,
         )
 
     def write(self, output: Output, progress: Progress) -> _Staged:

@@ -20,7 +20,7 @@ from serigraph.engines.interface import Plan
 from serigraph.errors import Infeasible
 from serigraph.model import Population, ProtectedValue
 from serigraph.privacy.gaps import gap_risk, threshold_left
-from serigraph.privacy.targets import ASKS_NOTHING
+from serigraph.privacy.ratios import ASKS_NOTHING
 from serigraph.runtime.randomness import Randomness, shuffled
 
 if TYPE_CHECKING:

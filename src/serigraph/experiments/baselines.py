@@ -1,4 +1,4 @@
-"""Methods that came before: each makes groups of one table, with or without a memory of the last.
+"""Earlier methods: each groups one table, with or without a memory of the one before.
 
 They know nothing of a registry, and nothing of the global guarantee. Anatomy takes people with one
 value each, as its paper does.
@@ -57,8 +57,8 @@ def mondrian(population: Population, diversity: int) -> Grouped:
 def anatomy(population: Population, diversity: int, randomness: Randomness) -> Grouped:
     """Localised l-diversity by buckets (Xiao and Tao), release by release, for every value.
 
-    Groups take one person of each of the l values with the most people left; whoever remains
-    joins a group without its value.
+    Groups take one person of each of the l values with the most people left; the rest join groups
+    without their value.
     """
     value = value_numbers(population)
     buckets: dict[int, list[int]] = {}
@@ -125,7 +125,7 @@ def _is_diverse(population: Population, people: NDArray[np.int64], diversity: in
     length = population.held_start[people + 1] - start
     if not length.any():
         return True
-    # The values of all these people behind each other.
+    # The values of all these people, concatenated.
     within = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)
     held = population.held[np.repeat(start, length) + within]
     return int(np.unique(held, return_counts=True)[1].max()) * diversity <= len(people)

@@ -80,7 +80,7 @@ def _people(generator: np.random.Generator, people: int) -> pl.DataFrame:
 
 
 def _numbers(generator: np.random.Generator, people: int, reactions: int) -> NDArray[np.int64]:
-    """At least one reaction each, the others wherever they fall."""
+    """At least one reaction each, the others at random."""
     further = generator.integers(0, people, reactions - people)
     return 1 + np.bincount(further, minlength=people).astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""What the paper says of its experiments, and whether it was seen here."""
+"""What the paper says about its experiments, and whether it was seen here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from serigraph.experiments.studies import FIGURE_6, FIGURE_7, FIGURE_8, FIGURE_9
 
 # A curve is called nearly unchanged if its fitted line moves by less than this share of its mean
-# from the second round to the last, or if the slope cannot be told from none and no round stands
+# from the second round to the last, or if the slope is not significant and no round stands
 # out. The first table has nobody who came back, and is smaller.
 NEARLY = 0.25
 STANDS_OUT = 3  # times the median
@@ -73,7 +73,7 @@ def repeatable_claims(releases: pl.DataFrame, ratios: pl.DataFrame) -> list[Clai
 
 
 def time_claims(seconds: pl.DataFrame) -> list[Claim]:
-    """Claims about execution times; they may come out otherwise in another run."""
+    """Claims about execution times; another run may give other answers."""
     claims = [_unchanged(seconds, figure, SECONDS) for figure in _FIGURES]
     claims.append(_rising(seconds, FIGURE_6, SECONDS))
     for figure in (FIGURE_7, FIGURE_8, FIGURE_9):
@@ -231,7 +231,7 @@ def _fitted_change(curve: NDArray[np.float64]) -> float:
 
 
 def _has_trend(curve: NDArray[np.float64]) -> bool:
-    """Whether the slope of the line is more than two standard errors away from none."""
+    """Whether the slope of the line is more than two standard errors away from 0."""
     if len(curve) < 3:
         return False
     slope, error = _slope(curve)

@@ -1,10 +1,10 @@
 """m-invariance (Xiao and Tao, 2007), the main predecessor for series of tables.
 
-A person that comes back is put into a group with the same set of values, its signature, so that
-releases do not narrow down what it has. Counterfeit people fill groups where values lack.
+A person who comes back joins a group with the same set of values, the person's signature, so that
+releases do not narrow down the value. Counterfeit people fill groups in which values are missing.
 
-It assumes that a person's value never changes. Where one did, so that the signature does not hold
-it, nothing is left but to treat the person as new: the paper's Section 2 says why that fails.
+It assumes that a person's value never changes. If one did, and the signature does not hold it, the
+person has to be treated as new: the paper's Section 2 says why that fails.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def m_invariant(
 def _divided(
     ids: list[int], values: list[str], memory: Memory, order: NDArray[np.int64]
 ) -> tuple[dict[Signature, _Bucket], dict[str, list[int]]]:
-    """Division: who comes back goes into the bucket of its signature, the others are new."""
+    """Division: people who come back go into the bucket of their signature, the others are new."""
     buckets: dict[Signature, _Bucket] = {}
     new: dict[str, list[int]] = defaultdict(list)
     for person in order.tolist():

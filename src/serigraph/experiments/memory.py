@@ -1,4 +1,4 @@
-"""A ledger in memory, for studies: what each release showed, and what that says of people."""
+"""A ledger in memory, for studies: what each release showed, and what that says about people."""
 
 from __future__ import annotations
 

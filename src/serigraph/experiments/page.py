@@ -314,7 +314,7 @@ def _table(frame: pl.DataFrame, columns: Mapping[str, str]) -> str:
 
 
 def _percent(share: float) -> str:
-    """A share that is not none is never shown as none."""
+    """A share above 0 is never shown as 0."""
     if share == 0:
         return "none"
     return f"{share:.2%}" if share >= 0.0001 else f"{share:.5%}"

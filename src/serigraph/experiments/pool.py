@@ -25,8 +25,9 @@ def run_all(
 ) -> list[Ran]:
     """Run every series and return what they gave, in the order of the settings.
 
-    ``small_source`` is for the comparison of strategies. ``advance`` hears how many of how many
-    series are done, and which was the last. With one worker everything runs in this process.
+    ``small_source`` is for the comparison of strategies. ``advance`` is called with the number of
+    series done, the number of all, and the name of the last. With one worker everything runs in
+    this process.
     """
     done: dict[int, Ran] = {}
     if workers == 1:

@@ -46,7 +46,7 @@ class Setting:
 
     @property
     def seed(self) -> int:
-        """Of the random choices of the series: its own, whatever else runs."""
+        """The seed of this series: its own, whatever else runs."""
         return zlib.crc32(f"{self.study}/{self.name}".encode())
 
 
@@ -83,7 +83,7 @@ def study_policy(source: Source, setting: Setting) -> Policy:
 
 
 def one_value_each(table: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """Keep one row of each person, whichever, as the paper's Section 1 assumes."""
+    """Keep any one row of each person, as the paper's Section 1 assumes."""
     order = np.random.Generator(np.random.Philox(seed)).permutation(table.height)
     return table[order].unique(PERSON, keep="first", maintain_order=True).sort(PERSON)
 

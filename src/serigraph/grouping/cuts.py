@@ -223,7 +223,10 @@ def find_side_needs(
     """Write, for the cuts between the ``blocks`` of a column, what the values of each side need:
     the size of one group or, where groups interleave, of whole groups of ``size`` together.
     Returns how many blocks need at most ``most`` people on the left, and how many on the right;
-    nothing is written beyond these."""
+    nothing of use is written beyond these."""
+    room = cover(f, size) * (1.0 + SLACK) if f.interleave else -1.0
+    known = 0 if f.interleave else f.known  # added at the end: the loop is the innermost one
+    most = max(most - known, 0.0)
     for side in range(2):
         for value in range(len(view.base)):
             view.holders[side, value] = 0.0
@@ -233,14 +236,17 @@ def find_side_needs(
     first, last = a, b - 1
     while first < b and (need_left <= most or need_right <= most):
         # Branch-free: written for everybody, and the last of a block stays.
-        need_left = with_person(f, view, int64(0), view.ranked[d, first], size, need_left)
+        need_left = with_person(view, int64(0), view.ranked[d, first], size, room, need_left)
         view.need[0, view.block_of[first] + 1] = need_left
         left += need_left <= most
-        need_right = with_person(f, view, int64(1), view.ranked[d, last], size, need_right)
+        need_right = with_person(view, int64(1), view.ranked[d, last], size, room, need_right)
         view.need[1, blocks - view.block_of[last]] = need_right
         right -= need_right <= most
         first += 1
         last -= 1
+    for k in range(1, blocks + 1 if known > 0 else 1):
+        view.need[0, k] = size_for(f, view.need[0, k])
+        view.need[1, k] = size_for(f, view.need[1, k])
     on_left = int64(view.block_of[left]) if left < b else blocks
     on_right = blocks - 1 - int64(view.block_of[right]) if right >= a else blocks
     return on_left, on_right
@@ -248,30 +254,30 @@ def find_side_needs(
 
 @kernel_helper
 def with_person(
-    f: GroupingInput, view: SortedCell, side: int, person: int, size: int, need: float
+    view: SortedCell, side: int, person: int, size: int, room: float, need: float
 ) -> float:
     """Count what a ``person`` holds on a ``side``; returns what the values there need now, given
-    the ``need`` before; groups that interleave are of ``size``."""
-    need = with_holder(f, view, side, view.value[person], size, need)
+    the ``need`` before. Groups of ``size`` that interleave have ``room`` in which to hide holders;
+    it is negative where groups do not."""
+    need = with_holder(view, side, view.value[person], size, room, need)
     if len(view.more) > 0:
         for h in range(view.more_start[person], view.more_start[person + 1]):
-            need = with_holder(f, view, side, view.more[h], size, need)
+            need = with_holder(view, side, view.more[h], size, room, need)
     return need
 
 
 @kernel_helper
 def with_holder(
-    f: GroupingInput, view: SortedCell, side: int, value: int, size: int, need: float
+    view: SortedCell, side: int, value: int, size: int, room: float, need: float
 ) -> float:
-    """The same for one ``value``: what its ``side`` needs, if it had the ``need`` before; groups
-    that interleave are of ``size``."""
+    """The same for one ``value``: what its ``side`` needs, if it had the ``need`` before, in groups
+    of ``size`` with this ``room``."""
     holders = view.holders[side, value] + 1.0
     view.holders[side, value] = holders
     base = view.base[value]
-    asked = size_for(f, holders * base)
-    if f.interleave and base > 0.0:
+    asked = holders * base
+    if room >= 0.0 and base > 0.0:
         asked = holders * size
-        room = cover(f, size) * (1.0 + SLACK)
         if 2.0 * base <= room:
             cap = int(room / base)
             asked = float((int(holders) + cap - 1) // cap * size)

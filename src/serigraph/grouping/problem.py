@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from serigraph.grouping.layout import COMPETING, PAST_BATCH, GroupingInput, Scratch
 from serigraph.model import Past, Population
-from serigraph.privacy.targets import TargetRule
+from serigraph.privacy.ratios import TargetRule
 
 _ROUNDING = 1e-9  # far above the error of a product of a few thousand factors
 

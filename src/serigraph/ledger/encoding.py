@@ -56,7 +56,7 @@ def encode_parts(
     """The parts of a release whose people have these numbers in the ledger, -1 if they are new.
 
     New people get the numbers after those of the ``people`` already known, in the order of their
-    ids. ``retired`` are the numbers of the people who retire, in the order of the proof.
+    ids. ``retired`` are the numbers of those who retire, in the order of the proof.
     """
     is_new = number < 0
     newcomers = int(np.count_nonzero(is_new))
@@ -86,7 +86,7 @@ def encode_parts(
             COHORTS: lambda: encode_cohorts(
                 number[_places(changes.joined, proof.ids)], changes.cohort
             ),
-            RETIRED: lambda: encode_retired(retired),
+            RETIRED: lambda: encode_retired(_numbered(retired, changes, proof.ids, number)),
         }
     works: list[Callable[[], Any]] = [partial(check_shape, proof), *encoders.values()]
     _, *encoded = parallel_map(lambda work: work(), works)
@@ -251,7 +251,7 @@ def _are_counts_of_holders(proof: Proof) -> bool:
 
 
 def _are_changes_of(changes: CohortChanges, ids: pl.Series) -> bool:
-    """Whether members join and others retire, everybody once."""
+    """Whether members join, and people retire who are no members or join now; everybody once."""
     joined, retired = changes.joined, changes.retired
     return (
         joined.dtype == retired.dtype == ids.dtype
@@ -260,8 +260,23 @@ def _are_changes_of(changes: CohortChanges, ids: pl.Series) -> bool:
         and len(joined) == len(changes.cohort)
         and _are_below(changes.cohort, 2**32)
         and bool(np.all(_places(joined, ids) >= 0))
-        and bool(np.all(_places(retired, ids) < 0))
+        and bool(np.all((_places(retired, ids) < 0) | (_places(retired, joined) >= 0)))
     )
+
+
+def _numbered(
+    retired: NDArray[np.int64], changes: CohortChanges, ids: pl.Series, number: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """The numbers of the people who retire; those who are new have them from their release."""
+    is_new = retired < 0
+    if not is_new.any():
+        return retired
+    place = _places(changes.retired.filter(pl.Series(is_new)), ids)
+    if place.min() < 0:
+        raise ImpossibleState("people retire whom the ledger does not know")
+    found = retired.copy()
+    found[is_new] = number[place]
+    return found
 
 
 def _are_below(numbers: NDArray[np.integer], limit: int) -> bool:

@@ -190,23 +190,29 @@ def recall_exposures(
 
 
 def _number(layout: Layout, releases: tuple[ReleaseRecord, ...], person: str | int) -> int:
-    unknown = InputRefused(
+    number = int(Numbered.asked(layout, releases, id_asked(releases, person)).number[0])
+    if number < 0:
+        raise _unknown()
+    return number
+
+
+def id_asked(releases: tuple[ReleaseRecord, ...], person: str | int) -> pl.Series:
+    """The id of one person, in the type and form that the ledger has."""
+    if not releases:
+        raise _unknown()
+    if releases[0].id_type == "text":
+        return composed(pl.Series([str(person)], dtype=pl.String))
+    try:
+        return pl.Series(np.array([int(person)], dtype=np.int64))
+    except (ValueError, OverflowError) as error:
+        raise _unknown() from error
+
+
+def _unknown() -> InputRefused:
+    return InputRefused(
         "the ledger has no person with this id",
         remedy="give the id as in the id column of the table or the registry",
     )
-    if not releases:
-        raise unknown
-    if releases[0].id_type == "text":
-        ids = composed(pl.Series([str(person)], dtype=pl.String))
-    else:
-        try:
-            ids = pl.Series(np.array([int(person)], dtype=np.int64))
-        except (ValueError, OverflowError) as error:
-            raise unknown from error
-    number = int(Numbered.asked(layout, releases, ids).number[0])
-    if number < 0:
-        raise unknown
-    return number
 
 
 def _sizes(layout: Layout, release: ReleaseRecord) -> NDArray[np.int64]:

@@ -19,10 +19,18 @@ from serigraph.ledger.cohorts import (
 from serigraph.ledger.exporting import export_ledger
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import check_id_type, read_people
-from serigraph.ledger.past import recall_exposures, recall_names, recall_past
+from serigraph.ledger.past import id_asked, recall_exposures, recall_names, recall_past
 from serigraph.ledger.person_numbers import Numbered
 from serigraph.ledger.release import PastExposure, ReleaseRecord
-from serigraph.model import Cohorts, KeptValues, Past, Population, attendance_of, link_gaps
+from serigraph.model import (
+    Classes,
+    Cohorts,
+    KeptValues,
+    Past,
+    Population,
+    attendance_of,
+    link_gaps,
+)
 from serigraph.privacy.link_chances import LinkGaps
 
 
@@ -55,6 +63,12 @@ class Reader:
         """Every protected value that was ever in a group, ascending."""
         return recall_names(self.layout, self.releases)
 
+    def transient_names(self) -> tuple[str, ...]:
+        """Those of them that the latest release takes as transient."""
+        names = self.protected_names()
+        kinds = self.releases[-1].persistence_of(names) if self.releases else ()
+        return tuple(name for name, kind in zip(names, kinds, strict=True) if kind == "transient")
+
     def cohorts(self, names: Sequence[str]) -> Cohorts:
         """Everybody who was ever in a cohort, and who of them was ever published as a holder of
         the values named.
@@ -86,10 +100,11 @@ class Reader:
         return recall_kept_values(self.holders(), names, latest)
 
     def link_gaps(self) -> LinkGaps:
-        """How many releases lay between everybody's links, and since the last ones."""
+        """How many releases lay between everybody's links to transient values, and since the last
+        ones."""
         if not self.releases:
             return LinkGaps()
-        names = self.protected_names()
+        names = self.transient_names()
         return link_gaps(self.history_of_all(names), len(names))
 
     def exposures(self, person: str | int, value: str) -> tuple[PastExposure, ...]:
@@ -98,6 +113,18 @@ class Reader:
         ``InputRefused`` if the ledger does not know the person.
         """
         return recall_exposures(self.layout, self.releases, person, value)
+
+    def alike(self, person: str | int, value: str) -> tuple[int, int] | None:
+        """How many people are in the person's class, and how many of these were ever published as
+        holders of the value; None if the person is in no cohort."""
+        cohorts = self.cohorts([value])
+        place = cohorts.ids.index_of(id_asked(self.releases, person)[0])
+        if place is None:
+            return None
+        classes = Classes.of(cohorts, len(self.releases))
+        number = classes.number[place]
+        holders = classes.holders.get(value, np.zeros_like(classes.size))
+        return int(classes.size[number]), int(holders[number])
 
     def export(self, folder: Path, *, confidential: bool = False) -> None:
         """Write the ledger as Parquet, by the published contract, into a new or empty folder; see

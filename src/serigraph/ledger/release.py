@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ import polars as pl
 
 from serigraph.errors import ImpossibleState, InputRefused
 from serigraph.ledger.storage import FileDigest
+from serigraph.policy import Persistence, persistence_of
 from serigraph.records import Exposure
 from serigraph.short_repr import ShortRepr, Undisclosed
 from serigraph.texts import in_one_form
@@ -148,6 +149,17 @@ class ReleaseRecord(ShortRepr):
     def known_members(self) -> int:
         """How many other members of every group the adversary knows not to hold its values."""
         return int(self.policy.get("guarantee", {}).get("known_members", 0))
+
+    def persistence_of(self, names: Iterable[str]) -> tuple[Persistence, ...]:
+        """What the promise of the release assumes of protected values and classes over time."""
+        stated = self.policy.get("protected", {}).get("persistence", {})
+        return tuple(persistence_of(name, stated) for name in names)
+
+    @property
+    def has_persisting_values(self) -> bool:
+        """Whether the promise must hold for some values however they change over time."""
+        stated = self.policy.get("protected", {}).get("persistence", {})
+        return any(each != "transient" for each in stated.values())
 
     @property
     def is_published(self) -> bool:

@@ -1,5 +1,6 @@
 """The people of a release and their past, as arrays that every later step reads."""
 
+from serigraph.model.classes import Classes, ClassKind
 from serigraph.model.cohorts import CohortChanges, Cohorts
 from serigraph.model.kinds import KINDS, Kind
 from serigraph.model.past import Compositions, Past
@@ -29,6 +30,8 @@ from serigraph.runtime.ordering import (
 __all__ = [
     "KINDS",
     "Attendance",
+    "ClassKind",
+    "Classes",
     "CodedValues",
     "CohortChanges",
     "Cohorts",

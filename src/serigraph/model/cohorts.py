@@ -34,6 +34,32 @@ class Cohorts(Undisclosed):
         nobody = np.empty(0, dtype=np.int64)
         return Cohorts(ids.clear(), nobody, nobody, nobody, pl.Series(dtype=pl.String), formed=0)
 
+    def followed_by(self, changes: CohortChanges, holder: pl.Series, value: pl.Series) -> Cohorts:
+        """After one more release; ``holder`` and ``value`` are the pairs of an id and the name of a
+        value that persists which it publishes."""
+        ids = pl.concat([self.ids, changes.joined])
+        order = ids.arg_sort()
+        ids = ids.gather(order)
+        place = order.to_numpy()
+        cohort = np.concatenate([self.cohort, changes.cohort])[place]
+        retired = np.concatenate([self.retired, np.zeros(len(changes.joined), np.int64)])[place]
+        retired[ids.search_sorted(changes.retired).to_numpy()] = int(retired.max(initial=0)) + 1
+        pairs = pl.DataFrame(
+            {
+                "holder": pl.concat([self.ids.gather(self.holder), holder]),
+                "value": pl.concat([self.value, value]),
+            }
+        ).unique()
+        pairs = pairs.filter(pl.col("holder").is_in(ids.implode()))
+        return Cohorts(
+            ids=ids,
+            cohort=cohort,
+            retired=retired,
+            holder=ids.search_sorted(pairs["holder"]).to_numpy().astype(np.int64),
+            value=pairs["value"],
+            formed=max(self.formed, int(cohort.max(initial=-1)) + 1),
+        )
+
 
 @dataclass(frozen=True, repr=False)
 class CohortChanges(Undisclosed):

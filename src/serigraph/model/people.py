@@ -183,6 +183,20 @@ class Population(Undisclosed):
             values=self.values.filter(pl.Series(kept[self.records()])),
         )
 
+    def protecting(self, kept: NDArray[np.bool_]) -> Population:
+        """The same people and values, of which only some are protected."""
+        number = np.cumsum(kept) - 1
+        is_held = kept[self.held]
+        start = np.concatenate([[0], np.cumsum(is_held)])[self.held_start]
+        return replace(
+            self,
+            protected=tuple(
+                value for value, stays in zip(self.protected, kept, strict=True) if stays
+            ),
+            held_start=start.astype(np.int64),
+            held=number[self.held[is_held]].astype(np.int32),
+        )
+
     def without_records(self, hidden: NDArray[np.bool_]) -> Population:
         """The same people, some of them without their record: they stay as absent members."""
         present = self.present & ~hidden

@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 from serigraph.model.people import Population
 from serigraph.policy import Persistence
 from serigraph.privacy.persistence import Recurrence, Return
+from serigraph.runtime.ordering import ascend
 from serigraph.short_repr import Undisclosed
+
+_BITS = 32  # of a pair, for the value
+_LOW = (1 << _BITS) - 1
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,33 +107,33 @@ def recurrences(attendances: Sequence[Attendance], values: int) -> tuple[Recurre
     is_known = np.zeros(people, dtype=np.bool_)  # whether it is known what the person held last
     held = np.empty(0, dtype=np.int64)  # pairs of a person and a value, held last; ascending
     for each in attendances:
-        back = is_known[each.present]
+        back = each.present[is_known[each.present]]
         is_back = np.zeros(people, dtype=np.bool_)
-        is_back[each.present[back]] = True
-        comes_back = is_back[held // max(values, 1)]
+        is_back[back] = True
+        comes_back = is_back[held >> _BITS]
         before, held = held[comes_back], held[~comes_back]
         is_known[each.present] = each.holder is not None
         if each.holder is None or each.value is None:
             continue
-        now = np.sort(each.holder.astype(np.int64) * values + each.value)
-        again = now[is_back[now // max(values, 1)]]
+        now = each.holder.astype(np.int64) << _BITS | each.value.astype(np.int64)
+        if not ascend(now):
+            now.sort()
+        again = now[is_back[now >> _BITS]]
         counts = [_by_value(pairs, values) for pairs in (again, before, _common(before, again))]
         for value, (holders, returned, kept) in enumerate(zip(*counts, strict=True)):
             if returned:
-                returns[value].append(Return(int(back.sum()), holders, returned, kept))
+                returns[value].append(Return(len(back), holders, returned, kept))
         held = np.sort(np.concatenate([held, now]), kind="stable")  # merges two ascending runs
     return tuple(Recurrence.of(each) for each in returns)
 
 
 def _by_value(pairs: NDArray[np.int64], values: int) -> list[int]:
-    counts: list[int] = np.bincount(pairs % max(values, 1), minlength=values).tolist()
+    counts: list[int] = np.bincount(pairs & _LOW, minlength=values).tolist()
     return counts
 
 
 def _common(some: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
     """The numbers that are in both; both ascend, without repetition."""
-    if not len(others):
-        return others
-    place = np.minimum(np.searchsorted(others, some), len(others) - 1)
-    common: NDArray[np.int64] = some[others[place] == some]
+    both = np.sort(np.concatenate([some, others]), kind="stable")
+    common: NDArray[np.int64] = both[1:][both[1:] == both[:-1]]
     return common

@@ -1,6 +1,7 @@
 """Planning: what each strategy requires and costs, before the next release."""
 
 from serigraph.planning.outlook import LinksLeft, Outlook, ValueFit
+from serigraph.planning.persistence import PersistenceCost
 from serigraph.planning.recommendation import Recommendation
 from serigraph.planning.rehearsal import Expected
 from serigraph.planning.returning import ReturnRate
@@ -11,6 +12,7 @@ __all__ = [
     "Expected",
     "LinksLeft",
     "Outlook",
+    "PersistenceCost",
     "Recommendation",
     "ReturnRate",
     "SeriesPlan",

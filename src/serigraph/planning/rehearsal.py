@@ -29,6 +29,7 @@ class Expected:
     largest_size: int
     suppressed_share: float  # of the protected values that people hold
     lost_precision: float  # mean normalised width
+    withheld_share: float = 0.0  # of the records
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ def rehearse(
                 suppressed_share=sum(gap.missing for gap in made.proof.gaps)
                 / max(len(population.held), 1),
                 lost_precision=float(np.mean(list(made.widths.values()))),
+                withheld_share=1 - int(made.proof.present.sum()) / max(len(population.values), 1),
             )
         )
         history = _after(history, made.proof, population, stage)
@@ -124,10 +126,10 @@ def _next(
     coming = draw.permutation(absent)[:number]
     source = np.arange(population.size)
     source[leaving], source[coming] = coming, leaving
-    return _records_moved(population, source), history
+    return records_of(population, source), history
 
 
-def _records_moved(population: Population, source: NDArray[np.int64]) -> Population:
+def records_of(population: Population, source: NDArray[np.int64]) -> Population:
     """Person i gets the record of ``source[i]``, and keeps its own quasi-identifiers."""
     lengths = np.diff(population.held_start)[source]
     begin = population.held_start[source]

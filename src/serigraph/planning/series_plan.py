@@ -16,8 +16,13 @@ from serigraph.ledger import Reader, Series
 from serigraph.model import Past, Population, Standing, ValueOverTime, standing
 from serigraph.planning.candidates import Candidate, candidates
 from serigraph.planning.outlook import Cover, Outlook, ValueFit, fits, links_left
+from serigraph.planning.persistence import (
+    PersistenceCost,
+    persistence_costs,
+    transient_cost,
+)
 from serigraph.planning.recommendation import Recommendation, recommend
-from serigraph.planning.rehearsal import Stage, rehearse
+from serigraph.planning.rehearsal import Expected, Stage, rehearse
 from serigraph.planning.returning import ReturnRate, return_rate_of
 from serigraph.policy import Policy, read_policy
 from serigraph.short_repr import ShortRepr
@@ -26,6 +31,7 @@ from serigraph.tables.value_list import ValueList
 
 STAGES = ("reading", "recalling", "rehearsing")
 _RATIOS = 20  # links to show, at least
+_MORE = 5  # times as many people for cohorts: how many wait depends on how many there are
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,8 +47,9 @@ class SeriesPlan(ShortRepr):
     values: tuple[ValueFit, ...]  # under the policy, the commonest first
     value_list: ValueList  # protected and unprotected values of the table
     over_time: tuple[ValueOverTime, ...]  # what is assumed, and what the people who came back held
-    outlooks: tuple[Outlook, ...]  # the policy's own first
+    outlooks: tuple[Outlook, ...]  # for transient values, the policy's own first; none without
     recommendation: Recommendation
+    costs: tuple[PersistenceCost, ...]  # if all values were transient, permanent, or any
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -109,6 +116,14 @@ def plan(
     names = [value.name for value in population.protected]
     history = ledger.history(population.ids, names)
     sample, sampled_history = _sample(population, history, most_rehearsed)
+    over_time = ledger.kept_values(names, population).over_time(policy.persistence_of)
+    as_transient = _all_transient(sample)
+    larger = _all_transient(_sample(population, history, _MORE * most_rehearsed)[0])
+    is_transient = np.array([not value.persists for value in population.protected], dtype=np.bool_)
+    if not is_transient.all():
+        # A strategy is about transient values alone.
+        population, sample = population.protecting(is_transient), sample.protecting(is_transient)
+        sampled_history = ledger.history(sample.ids, sample.protected_names)
     compared = candidates(
         policy,
         ledger.link_gaps,
@@ -127,7 +142,7 @@ def plan(
         known_members=policy.guarantee.known_members,
     )
     outlooks = []
-    for candidate in compared:
+    for candidate in compared if is_transient.any() or not len(is_transient) else ():
         progress("rehearsing")
         under = _under(sample, policy, candidate)
         fitting = fits(_under(population, policy, candidate), candidate, cover)
@@ -155,6 +170,24 @@ def plan(
                 left=links_left(candidate, stands, cover, ahead),
             )
         )
+    progress("rehearsing")
+    costs = _costs(
+        larger,
+        policy,
+        outlooks[0].expected
+        if outlooks and is_transient.all()
+        else rehearse(
+            as_transient,
+            Past.none(as_transient.size),
+            compared[0].strategy,
+            stage,
+            releases=ahead,
+            return_rate=rate.rate,
+        ),
+        has_registry=registry is not None,
+        releases=ahead,
+        return_rate=rate.rate,
+    )
     return SeriesPlan(
         people=population.size,
         present=int(population.present.sum()),
@@ -164,14 +197,44 @@ def plan(
         rehearsed_people=sample.size,
         values=fits(population, compared[0], cover),
         value_list=prepared.value_list,
-        over_time=ledger.kept_values(names, population).over_time(policy.persistence_of),
+        over_time=over_time,
         outlooks=tuple(outlooks),
-        recommendation=recommend(outlooks, str(policy.threshold)),
+        recommendation=recommend(outlooks, str(policy.threshold))
+        if outlooks
+        else Recommendation(compared[0].name, "No value is transient.", compared[0].toml),
+        costs=costs,
+    )
+
+
+def _all_transient(population: Population) -> Population:
+    protected = (replace(value, persistence="transient") for value in population.protected)
+    return replace(population, protected=tuple(protected))
+
+
+def _costs(
+    sample: Population,
+    policy: Policy,
+    expected: Sequence[Expected],
+    *,
+    has_registry: bool,
+    releases: int,
+    return_rate: float,
+) -> tuple[PersistenceCost, ...]:
+    """What each choice of persistence costs."""
+    return (
+        transient_cost(expected, releases),
+        *persistence_costs(
+            sample,
+            policy,
+            has_registry=has_registry,
+            releases=releases,
+            return_rate=return_rate,
+        ),
     )
 
 
 def _standing(ledger: Reader, policy: Policy) -> Standing:
-    names = ledger.protected_names()
+    names = ledger.transient_names()
     return standing(ledger.history_of_all(names), [policy.threshold_of(name) for name in names])
 
 

@@ -9,6 +9,7 @@ from serigraph.policy.sections import (
     QuasiIdentifier,
     Reading,
     Sensitive,
+    persistence_of,
     why_unusable,
 )
 
@@ -22,6 +23,7 @@ __all__ = [
     "Sensitive",
     "check_unchanged",
     "parse_policy",
+    "persistence_of",
     "read_policy",
     "why_unusable",
 ]

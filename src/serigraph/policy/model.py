@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field
 
 from serigraph.policy.sections import (
-    DEFAULT,
     ColumnName,
     Guarantee,
     Missing,
@@ -27,6 +26,7 @@ from serigraph.policy.sections import (
     Section,
     Sensitive,
     Suppression,
+    persistence_of,
 )
 from serigraph.policy.strategy import ConstantStrategy, StrategySection
 from serigraph.privacy.link_chances import LinkGaps
@@ -34,7 +34,6 @@ from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
 
 _ROOM = 4  # holders of a value in a cohort
-UNSTATED: Persistence = "transient"  # where a policy says nothing, as in version 0.1.0
 MOST_QUASI_IDENTIFIERS = 100  # with more, grouping is slow and nobody has neighbours
 
 
@@ -86,8 +85,7 @@ class Policy(PolicyForm):
 
     def persistence_of(self, name: str) -> Persistence:
         """What is assumed of a protected value or class over time."""
-        stated = self.protected.persistence
-        return stated.get(name, stated.get(DEFAULT, UNSTATED))
+        return persistence_of(name, self.protected.persistence)
 
     @property
     def has_persisting_values(self) -> bool:

@@ -19,8 +19,8 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails
 
 from serigraph.errors import PolicyChanged, PolicyError
-from serigraph.policy.model import UNSTATED, Policy, PolicyForm
-from serigraph.policy.sections import DEFAULT, Place
+from serigraph.policy.model import Policy, PolicyForm
+from serigraph.policy.sections import DEFAULT, UNSTATED, Place
 from serigraph.texts import composed
 
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""

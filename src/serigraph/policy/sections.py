@@ -177,7 +177,17 @@ Persistence = Literal["transient", "permanent", "any"]
 """What a policy assumes of a value over time: releases are independent; who holds it keeps it for
 life; or nothing at all."""
 
+UNSTATED: Persistence = "transient"  # where a policy says nothing, as in version 0.1.0
 DEFAULT = "default"  # the persistence of values without one of their own
+
+
+def persistence_of(name: str, stated: Mapping[str, Persistence]) -> Persistence:
+    """What a policy that states this assumes of a protected value or class over time.
+
+    >>> persistence_of("HIV", {"default": "any", "flu": "transient"}), persistence_of("HIV", {})
+    ('any', 'transient')
+    """
+    return stated.get(name, stated.get(DEFAULT, UNSTATED))
 
 
 class Protected(Section):
@@ -211,6 +221,16 @@ class Protected(Section):
                 yield (
                     ("classes", name),
                     f"the class {name!r} has the name of a value; rename the class",
+                )
+        stated = _table(given, "persistence")
+        for name, values in classes.items():
+            default = stated.get(DEFAULT, UNSTATED)
+            kept = [each for each in values if stated.get(each, default) != "transient"]
+            if stated.get(name, default) == "transient" and kept:
+                yield (
+                    ("classes", name),
+                    f"the class {name!r} holds values that persist, so it persists too: give it a "
+                    "persistence of its own",
                 )
         for key, what in (("thresholds", "a threshold"), ("persistence", "a persistence")):
             for name in _table(given, key):

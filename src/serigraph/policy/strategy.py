@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 from pydantic import Field, PlainValidator
 
 from serigraph.policy.sections import Place, Section
-from serigraph.privacy.exact_numbers import exact_number
 from serigraph.privacy.link_chances import LinkGaps, learned_link_chances
 from serigraph.privacy.strategies import (
     ConstantRatio,
@@ -17,6 +16,7 @@ from serigraph.privacy.strategies import (
     OptimalSchedule,
     Strategy,
 )
+from serigraph.privacy.thresholds import exact_number
 
 MOST_RELEASES = 1000  # limit of a plan: exact powers beyond would take minutes
 Releases = Annotated[int, Field(gt=0, le=MOST_RELEASES)]

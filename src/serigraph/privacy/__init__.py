@@ -23,10 +23,14 @@ from serigraph.privacy.breach import (
 from serigraph.privacy.gaps import gap_risk, threshold_left
 from serigraph.privacy.link_chances import LinkGaps, learned_link_chances, relink_hazards
 from serigraph.privacy.persistence import Recurrence, Return
-from serigraph.privacy.ratios import minimum_ratio, smallest_constant_size, smallest_size
+from serigraph.privacy.ratios import (
+    TargetRule,
+    minimum_ratio,
+    smallest_constant_size,
+    smallest_size,
+)
 from serigraph.privacy.schedules import scheduled_ratios
 from serigraph.privacy.strategies import ConstantRatio, Geometric, OptimalSchedule, Strategy
-from serigraph.privacy.targets import TargetRule
 from serigraph.privacy.thresholds import parse_threshold, threshold_text
 from serigraph.privacy.worlds import worlds_of_group, worlds_of_series
 

@@ -1,9 +1,9 @@
-"""What releases tell of people whom they treat alike, whatever values do over time.
+"""What releases reveal about people whom they treat alike, however values change over time.
 
-Fix a value s. One release tells of a person one of three things about s: the person is *away*, that
+Fix a value s. One release says one of three things about a person and s: the person is *away*, that
 is, publicly has no record; the person is *clear*, has a record and is not linked to s; or the
-person is in a certain group. People of whom every release tells the same are *alike*; everybody who
-is alike makes a *crowd*. Let K be a crowd, and H the number of its members that were ever published
+person is in a certain group. People about whom every release says the same are *alike*; all who are
+alike form a *crowd*. Let K be a crowd, and H the number of its members that were ever published
 as holders of s. If
 
 1. (exchangeable) the adversary's belief on who is present and holds s in which release does not
@@ -15,8 +15,8 @@ then for every o in K
     P(o was ever published as a holder of s | all publications) = E[H | all publications] / |K|.
 
 Swapping two members changes neither the belief nor the publication, so that all members have the
-same posterior; and the posteriors add up to the expectation of H. Nothing is assumed of how long a
-value lasts, nor of releases that are independent of each other.
+same posterior; and the posteriors add up to the expectation of H. Nothing is assumed about how long
+a value lasts, nor that releases are independent of each other.
 
 Differs from the paper: Lemma 4 takes the releases as independent. docs/guarantee.md has the proof.
 """
@@ -35,7 +35,7 @@ Person = TypeVar("Person", bound=Hashable)
 
 
 class Seen(Enum):
-    """What a release tells of a person where it does not leave the person in a group."""
+    """What a release says about a person whom it does not leave in a group."""
 
     AWAY = "away"  # publicly without a record
     CLEAR = "clear"  # has a record, which does not hold the value
@@ -46,7 +46,7 @@ Sight = Seen | Hashable
 
 
 def sight(group: Hashable, *, shows: bool, members: int, records: int) -> Sight:
-    """What a release tells of the members of a group about a value that the group shows or not.
+    """What a release says about the members of a group and a value that the group shows or not.
 
     ``members`` are the people to choose from, ``records`` of whom have a record; an adversary who
     knows who is present chooses among as many as have one. Where a group does not show the value,
@@ -70,7 +70,7 @@ def sight(group: Hashable, *, shows: bool, members: int, records: int) -> Sight:
 
 
 def crowds(sights: Mapping[Person, Sequence[Sight]]) -> list[frozenset[Person]]:
-    """The sets of people of whom every release tells the same.
+    """The sets of people about whom every release says the same.
 
     >>> seen = {"a": ["g", Seen.CLEAR], "b": ["g", Seen.CLEAR], "c": ["g", Seen.AWAY]}
     >>> [sorted(each) for each in crowds(seen)]

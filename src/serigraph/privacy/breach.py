@@ -71,8 +71,8 @@ def boole_bound(exposures: Iterable[Exposure]) -> Fraction:
     """The sum of n_{j,s}/n_j, at most 1: Boole's inequality on the links of single releases.
 
     Differs from the paper: Lemma 4 takes the releases as independent. This needs less, namely that
-    each release links with probability n_{j,s}/n_j when all others are known. Where values persist
-    that is not so: then neither is a bound.
+    each release links with probability n_{j,s}/n_j when all others are known. Where values persist,
+    this fails, and neither is a bound.
 
     >>> boole_bound([Exposure(4, 1), Exposure(4, 1)])
     Fraction(1, 2)

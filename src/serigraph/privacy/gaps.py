@@ -37,8 +37,9 @@ def gap_risk(
 ) -> Fraction:
     """The largest chance that somebody is a holder whose value was suppressed.
 
-    ``without_record`` people have no record, of whom so many are missing holders; ``silent`` people
-    have a record that does not show the value. The adversary knows ``known`` others.
+    ``without_record`` people have no record, ``silent`` ones have a record that does not show the
+    value; the other two say how many of these are missing holders. The adversary knows
+    ``known`` others.
 
     >>> gap_risk(without_record=800, missing_without_record=2, silent=100, missing_silently=1)
     Fraction(1, 100)

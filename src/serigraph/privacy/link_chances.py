@@ -1,4 +1,4 @@
-"""How often pairs of a person and a value are linked, learned from a series that is not over.
+"""How often pairs of a person and a value are linked, learned from a series that still goes on.
 
 Counting links so far is not enough: a pair that was linked once, in the latest release, has had no
 time to be linked again. So chances are estimated as in a life table. Every release since a pair's
@@ -19,8 +19,8 @@ _DIGITS = 6  # of a chance, as the ledger stores it
 class LinkGaps:
     """Releases between the links of pairs, by (number of the first link, releases): counts only.
 
-    ``again`` counts pairs whose next link came so many releases later, ``waiting`` those that have
-    not been linked in so many releases since their last link.
+    ``again`` counts pairs whose next link came that many releases later, ``waiting`` those that
+    have gone that many releases without another link.
     """
 
     again: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -36,8 +36,8 @@ class LinkGaps:
 
 
 def learned_link_chances(gaps: LinkGaps, releases: int) -> tuple[float, ...]:
-    """w_j, the chance that a pair is linked at least j times within so many releases, the one of
-    its first link included; for j = 1, ..., ``releases``.
+    """w_j, the chance that a pair is linked at least j times within ``releases`` releases, counted
+    from its first link; for j = 1, ..., ``releases``.
 
     Waits are taken as independent given the number of the link. Without data every pair is
     expected to be linked in every release, so that the plan is a constant ratio.
@@ -51,7 +51,7 @@ def learned_link_chances(gaps: LinkGaps, releases: int) -> tuple[float, ...]:
     """
     if releases < 1:
         raise ValueError(f"a plan needs at least one release, not {releases}")
-    at = [1.0] + [0.0] * (releases - 1)  # chance that link j comes so many releases after the first
+    at = [1.0] + [0.0] * (releases - 1)  # chance that link j comes this late after the first
     chances = [1.0]
     for hazards in relink_hazards(gaps, releases)[: releases - 1]:
         wait = _waits(hazards)
@@ -62,11 +62,11 @@ def learned_link_chances(gaps: LinkGaps, releases: int) -> tuple[float, ...]:
 
 def relink_hazards(gaps: LinkGaps, releases: int) -> list[list[float]]:
     """The chance that link i + 1 comes in the d-th release after link i, if it has not come before:
-    entry [i - 1][d - 1], for links and waits that fit into so many releases.
+    entry [i - 1][d - 1], for links and waits that fit into ``releases``.
 
     Successes over trials, with ``PRIOR_TRIALS`` trials at the hazard of the release before, which
-    is 1 at first. So waits that nobody has had go on as those that were seen, and a link that
-    nobody has had is expected to be followed by another one at once.
+    is 1 at first. So waits longer than any seen continue as the longest did, and a link that nobody
+    has had is expected to be followed by another at once.
 
     >>> relink_hazards(LinkGaps(waiting={(1, 1): 30}), 3)
     [[0.25, 0.25], [1.0, 1.0]]

@@ -113,6 +113,8 @@ class Recurrence:
         n, k, mean = self.returned, self.kept, float(self.expected)
         if k <= mean:
             return 1.0
+        if not mean:
+            return 0.0
         surprise = k * math.log(k / mean)
         if k < n:
             surprise += (n - k) * math.log((n - k) / (n - mean))

@@ -1,15 +1,17 @@
-"""The group size ratio n/n_s that keeps a person within the guarantee."""
+"""The group size ratio n/n_s that keeps a person within the guarantee, exactly, and as floats for
+kernels."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 from serigraph.errors import Infeasible
 
 
 def minimum_ratio(threshold: Fraction, survival: Fraction) -> Fraction | float:
-    """The least ratio n_k/n_{k,s} that keeps p(o,s,k) within the threshold (Theorem 1).
+    """The smallest ratio n_k/n_{k,s} that keeps p(o,s,k) within the threshold (Theorem 1).
 
     ``survival`` is that of the releases before this one. In terms of it the bound of the paper is
     survival / (survival - (1 - threshold)); before the first link it is l.
@@ -152,3 +154,45 @@ def _used_up() -> Infeasible:
         "no group is large enough, because the budget of a person and a value is used up",
         remedy="keep the person out of every group that holds the value, or suppress the value",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRule:
+    """The ratio that a strategy asks for, as a formula of floats.
+
+    With Q = (1 - threshold) / survival, B = -ln Q and j links so far, the target is the largest of
+    ``factor / (1 - Q)`` (Theorem 1, times a factor), ``ratio_by_link[j]``, and
+    1 / (1 - exp(-``share_by_link[j]`` B)). An empty tuple asks for nothing; past its end, the last
+    entry counts.
+
+    Differs from the paper: a target proposes, it does not decide. Floats may be off by rounding:
+    what was built with them is checked again in fractions.
+    """
+
+    ratio_by_link: tuple[float, ...]
+    share_by_link: tuple[float, ...]
+    factor: float
+
+    def target(self, threshold: float, links: int, survival: float) -> float:
+        """The ratio n/n_s for the next link; infinite where the budget is used up.
+
+        >>> TargetRule((), (), 2.0).target(threshold=0.5, links=1, survival=0.75)
+        6.0
+        >>> TargetRule((3.5,), (), 1.0).target(threshold=0.5, links=1, survival=0.5)
+        inf
+        """
+        left = survival - (1 - threshold)
+        if left <= 0:
+            return math.inf
+        target = self.factor * survival / left
+        if self.ratio_by_link:
+            target = max(target, self.ratio_by_link[min(links, len(self.ratio_by_link) - 1)])
+        if self.share_by_link:
+            share = self.share_by_link[min(links, len(self.share_by_link) - 1)]
+            log_kept = share * math.log1p(-left / survival)
+            target = max(target, -1 / math.expm1(log_kept))
+        return target
+
+
+ASKS_NOTHING = TargetRule((), (), 0.0)
+"""The rule of values that persist: cohorts protect them, however large the group."""

@@ -1,8 +1,8 @@
-"""The schedule of ratios that makes the expected group size least.
+"""The schedule of ratios with the smallest expected group size.
 
 If w_j is the chance that a pair of a person and a value is linked at least j times, then minimising
 sum_j w_j r_j under prod_j (1 - 1/r_j) >= 1 - 1/l gives r_j (r_j - 1) = c / w_j for one constant c.
-Both strategies of the paper are points of it: w_j = 1 gives the constant ratio, and chances that
+Both strategies of the paper are special cases: w_j = 1 gives the constant ratio, and chances that
 fall by a factor q give ratios that grow by about q^(-1/2) a link, as the geometric strategy's do.
 """
 
@@ -24,7 +24,7 @@ def scheduled_ratios(
 ) -> tuple[float, ...]:
     """r_1, ..., r_k' with r_j (r_j - 1) = c / w_j, the least c that keeps the guarantee.
 
-    Differs from the paper: it knows the two strategies only, not the optimum between them. The
+    Differs from the paper: it has the two strategies only, not the optimum between them. The
     ratios are floats, rounded so that prod (1 - 1/r_j) >= 1 - threshold holds exactly for them.
 
     >>> [round(r, 4) for r in scheduled_ratios(Fraction(1, 2), (1, 1))]

@@ -16,6 +16,7 @@ from itertools import accumulate
 from typing import Protocol
 
 from serigraph.privacy.ratios import (
+    TargetRule,
     equal_ratio,
     log_of,
     minimum_ratio,
@@ -29,7 +30,6 @@ from serigraph.privacy.schedules import (
     scheduled_ratios,
     spend,
 )
-from serigraph.privacy.targets import TargetRule
 
 __all__ = [
     "ConstantRatio",
@@ -71,7 +71,7 @@ class Strategy(Protocol):
         """The strategy in words."""
 
     def short_name(self) -> str:
-        """The strategy as the legend of a chart has it."""
+        """The strategy, for the legend of a chart."""
 
     def gentler(self) -> str:
         """What to change so that the first link asks for less; empty where nothing is left."""
@@ -156,7 +156,7 @@ class ConstantRatio:
         return tuple(constant if link < self.releases else math.inf for link in range(links))
 
     def asks_the_same_of_everybody(self, releases: int) -> bool:
-        """Whether the target of a pair is the same whatever its links in so many past releases.
+        """Whether a pair's target is the same whatever its links in this number of past releases.
 
         It is while no pair can have had k' links, as long as all of them followed this plan.
 
@@ -175,7 +175,7 @@ class ConstantRatio:
         return f"constant ratio for {self.releases} release{plural}, {_manner(self.replan)}"
 
     def short_name(self) -> str:
-        """The strategy as the legend of a chart has it.
+        """The strategy, for the legend of a chart.
 
         >>> ConstantRatio(20).short_name(), ConstantRatio(20, replan=False).short_name()
         ('constant for 20', 'constant for 20 as planned')
@@ -268,7 +268,7 @@ class Geometric:
         return tuple(rounded_up(self._closed_form(threshold, link)) for link in range(links))
 
     def asks_the_same_of_everybody(self, releases: int) -> bool:
-        """Whether links in so many past releases leave every target as it was."""
+        """Whether links in this number of past releases leave every target as it was."""
         return releases == 0
 
     def describe(self) -> str:
@@ -280,7 +280,7 @@ class Geometric:
         return f"geometric with factor {self.factor}, {_manner(self.replan)}"
 
     def short_name(self) -> str:
-        """The strategy as the legend of a chart has it.
+        """The strategy, for the legend of a chart.
 
         >>> Geometric(Fraction(2)).short_name()
         'geometric 2'
@@ -394,7 +394,7 @@ class OptimalSchedule:
         return planned + (math.inf,) * (links - len(planned))
 
     def asks_the_same_of_everybody(self, releases: int) -> bool:
-        """Whether links in so many past releases leave every target as it was."""
+        """Whether links in this number of past releases leave every target as it was."""
         return releases == 0
 
     def describe(self) -> str:
@@ -408,7 +408,7 @@ class OptimalSchedule:
         return f"optimal schedule for {links}, {_manner(self.replan)}"
 
     def short_name(self) -> str:
-        """The strategy as the legend of a chart has it.
+        """The strategy, for the legend of a chart.
 
         >>> OptimalSchedule((1.0, 0.25)).short_name()
         'schedule for 2'

@@ -29,7 +29,7 @@ def worlds_of_series(groups: Iterable[Iterable[int]]) -> int:
     ``groups`` gives the counts of the values in the person's group of each release.
 
     Differs from the paper: for the groups of four in its introduction it speaks of 4! x 4! worlds,
-    which tells the two flu patients apart. By its own Lemma 3 there are 12 x 12.
+    which counts the two flu patients as different. By its own Lemma 3 there are 12 x 12.
 
     >>> worlds_of_series([[2, 1, 1], [2, 1, 1]])
     144

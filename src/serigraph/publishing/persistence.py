@@ -7,12 +7,13 @@ check; both follow from the policy and from the options of ``publish``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from serigraph.errors import InputRefused, NotTransient
 from serigraph.ledger import ReleaseRecord
+from serigraph.ledger.release import PRESENCE_KNOWN
 from serigraph.model import KeptValues, ValueOverTime
 from serigraph.policy import Policy
 from serigraph.policy.sections import DEFAULT
@@ -37,9 +38,12 @@ class Assumption:
     has_transient: bool  # some values are taken as transient, stated or not
     has_persisting: bool  # the policy says of some values that they may persist
     overridden: tuple[str, ...]  # kept as transient without the check, in any release
+    has_permanent: bool = False  # the policy says of some values that they are kept for life
+    hides_presence: bool = False  # nobody knows who of a larger registry has a record
+    may_depart: bool = True  # people may leave the registry
 
     @staticmethod
-    def of(frozen: Mapping[str, Any], summaries: Iterable[Mapping[str, Any]]) -> Assumption:
+    def of(frozen: Mapping[str, Any], summaries: Sequence[Mapping[str, Any]]) -> Assumption:
         """From what is frozen of a policy and the summaries of the releases.
 
         >>> listed = {"values": ["flu", "HIV"], "classes": {}, "persistence": {"HIV": "any"}}
@@ -55,6 +59,8 @@ class Assumption:
         default = stated.get(DEFAULT)
         unnamed = is_open or bool(names - stated.keys())
         kinds = {stated[name] for name in stated.keys() - {DEFAULT}}
+        guarantee = frozen.get("guarantee", {})
+        has_registry = any(each.get("has_registry") for each in summaries[-1:])
         return Assumption(
             is_unstated=default is None and unnamed,
             has_transient="transient" in kinds or (unnamed and default in (None, "transient")),
@@ -62,7 +68,36 @@ class Assumption:
             overridden=tuple(
                 sorted({name for each in summaries for name in each.get(OVERRIDDEN, ())})
             ),
+            has_permanent="permanent" in stated.values(),
+            hides_presence=has_registry and guarantee.get("adversary") != PRESENCE_KNOWN,
+            may_depart=guarantee.get("departures") != "refuse",
         )
+
+    def conditions(self) -> tuple[str, ...]:
+        """What the promise for values that persist rests on; nothing if there are none."""
+        if not self.has_persisting:
+            return ()
+        found = [
+            "the adversary has no prior reason to suspect one member of a cohort more than another"
+        ]
+        if self.hides_presence:
+            leaving = "leaving the registry says nothing about a person's values"
+            return (*found, *([leaving] if self.may_depart else []))
+        found.append("being in a table says nothing about a person's values")
+        if self.has_permanent:
+            found.append("nobody comes to hold a permanent value later")
+        return tuple(found)
+
+    def rests_on(self) -> str:
+        """All conditions of the promise in one clause.
+
+        >>> Assumption(False, True, False, ()).rests_on()
+        'values change freely between releases'
+        """
+        if not self.has_persisting:
+            return "values change freely between releases"
+        transient = "values that the policy calls transient change freely between releases"
+        return listed([*([transient] if self.has_transient else []), *self.conditions()])
 
     def notes(self) -> tuple[str, ...]:
         """What the publisher must be told until it changes."""
@@ -80,6 +115,18 @@ class Assumption:
 def assumption_of(releases: Sequence[ReleaseRecord]) -> Assumption:
     """What the promise of some releases, at least one, assumes."""
     return Assumption.of(releases[-1].policy, [each.summary for each in releases])
+
+
+def listed(clauses: Sequence[str]) -> str:
+    """Several clauses as one.
+
+    >>> listed(["a is", "b is", "c is"]), listed(["a is", "b is"]), listed(["a is"])
+    ('a is, b is, and c is', 'a is and b is', 'a is')
+    """
+    *others, last = clauses
+    if not others:
+        return last
+    return f"{', '.join(others)}{',' if len(others) > 1 else ''} and {last}"
 
 
 def names_of(names: Sequence[str]) -> str:
@@ -163,3 +210,34 @@ def notes_on_unrecorded(assumption: Assumption, kept: KeptValues) -> tuple[str, 
         "what, so whether values persist cannot be measured from "
         f"{'it' if number == 1 else 'them'}",
     )
+
+
+def notes_on_cohorts(figures: Mapping[str, Any], left_out: int) -> tuple[str, ...]:
+    """Who is not in a release because of cohorts, and whose values are not; ``left_out`` people are
+    for the publisher only."""
+    if "cohorts" not in figures:
+        return ()
+    waiting, retired = figures["people_waiting"], figures["people_retired"]
+    withheld = figures["records_withheld"]
+    notes = []
+    if waiting:
+        notes.append(
+            f"{counted(waiting, 'person waits', 'people wait')} until there are enough others to "
+            "form a cohort with"
+        )
+    if retired:
+        notes.append(
+            f"{counted(retired, 'person has', 'people have')} retired from a cohort, and will not "
+            "be in any later release"
+        )
+    if withheld:
+        notes.append(
+            f"{counted(withheld, 'record is', 'records are')} withheld, so that values shown once "
+            "are not shown again"
+        )
+    if left_out:
+        notes.append(
+            f"values of {counted(left_out, 'person', 'people')} are left out: their cohorts may "
+            "show no more holders; no public file says so"
+        )
+    return tuple(notes)

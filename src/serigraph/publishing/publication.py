@@ -16,6 +16,7 @@ from serigraph.ledger import Series, notes_on_unknown, storage_errors
 from serigraph.publishing.persistence import (
     Assumption,
     check_transient,
+    notes_on_cohorts,
     notes_on_persistence,
     overridden_values,
 )
@@ -169,6 +170,7 @@ def publish(  # one keyword per option of a release; one straight sequence
             *notes_on_dates(summary),
             *notes_on_people(writer.releases, facts, recalled.known),
             *notes_on_persistence(assumption, kept, over_time),
+            *notes_on_cohorts(made.figures, made.left_out),
             *facts.notes,
             *formulas,
             *withdrawals(made.withdrawn),

@@ -136,15 +136,19 @@ def worst_before(
 def _surveyed(
     series: Series, releases: Sequence[ReleaseRecord], left: Mapping[str, Fraction] | None = None
 ) -> Survey:
+    from serigraph.auditing.cohorts import alike_after_releases
     from serigraph.auditing.evidence import as_promised
     from serigraph.auditing.figures import survey
     from serigraph.auditing.from_ledger import evidence_of
+    from serigraph.auditing.persisting import with_classes
 
-    known = evidence_of(series, releases)
+    known = evidence_of(series, releases).of_transient()
     thresholds = zip(known.values, known.thresholds, strict=True)
     changed = tuple((left or {}).get(name, threshold) for name, threshold in thresholds)
     evidence = replace(known, thresholds=changed)
-    return survey(evidence, as_promised(evidence))
+    return with_classes(
+        survey(evidence, as_promised(evidence)), alike_after_releases(series, releases, left)
+    )
 
 
 def _stored(release: ReleaseRecord, name: str, otherwise: WorstPair | None) -> WorstPair | None:

@@ -8,25 +8,31 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from serigraph.errors import InputRefused
-from serigraph.ledger import PastExposure, ReleaseRecord, Series, notes_on_unknown
+from serigraph.ledger import PastExposure, Reader, ReleaseRecord, Series, notes_on_unknown
+from serigraph.ledger.parts import COHORTS, has_part
 from serigraph.model import ValueOverTime, standing
-from serigraph.policy import read_policy
-from serigraph.privacy.breach import breach_probability, survival
+from serigraph.policy import Persistence, Policy, read_policy
+from serigraph.privacy.alikeness import crowd_probability
+from serigraph.privacy.breach import breach_probability
 from serigraph.publishing.persistence import Assumption, notes_on_persistence
 from serigraph.publishing.published import ClosestPairs, closest_pairs, threshold_left
 from serigraph.short_repr import ShortRepr, at_most
 from serigraph.tables import ProtectedChoice
+
+if TYPE_CHECKING:
+    from serigraph.auditing.cohorts import CohortsAfter
 
 _NAMED = 8  # protected values to list in a message
 
 
 @dataclass(frozen=True)
 class ValueStanding:
-    """One protected value: pairs that were ever linked, and pairs near or at their limit."""
+    """One transient value: pairs that were ever linked, and pairs near or at their limit."""
 
     name: str
     threshold: Fraction
@@ -53,6 +59,7 @@ class Status(ShortRepr):
     over_time: tuple[ValueOverTime, ...]  # whether values persist, as far as releases tell
     notes: tuple[str, ...]  # what the publisher should attend to
     known_members: int = 0  # of every group, to the adversary; they come on top of the ratios
+    cohorts: CohortsAfter | None = None  # after the latest release, if values persist
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -74,22 +81,38 @@ class Status(ShortRepr):
         }
 
 
+@dataclass(frozen=True)
+class Alike:
+    """The people whom the series treats like a person, the person included."""
+
+    people: int  # |K|
+    holders: int  # H: ever published as such
+    known_members: int  # c
+
+
 @dataclass(frozen=True, repr=False)
 class PersonHistory(ShortRepr):
-    """m(o, s) of the paper: every exposure of a person to a value."""
+    """m(o, s) of the paper: every exposure of a person to a value. If the value persists, what
+    counts is how many of the people who are ``alike`` were published as holders."""
 
     value: str
     threshold: Fraction
     exposures: tuple[PastExposure, ...]
     was_ever_shown: bool  # whether a group of any release held the value
+    persistence: Persistence = "transient"
+    alike: Alike | None = None  # None if the value is transient, or the person is in no cohort
 
     @property
     def survival(self) -> Fraction:
-        return survival([each.exposure for each in self.exposures])
+        return 1 - self.probability
 
     @property
     def probability(self) -> Fraction:
-        return breach_probability([each.exposure for each in self.exposures])
+        if self.persistence == "transient":
+            return breach_probability([each.exposure for each in self.exposures])
+        if self.alike is None:
+            return Fraction(0)
+        return crowd_probability(self.alike.holders, self.alike.people, self.alike.known_members)
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -104,7 +127,7 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     policy = read_policy(opened.path / "policy.toml")
     ledger = opened.reader()
-    releases, names = ledger.releases, ledger.protected_names()
+    releases, names = ledger.releases, ledger.transient_names()
     past = ledger.history_of_all(names)
     stands = standing(past, [threshold_left(releases, policy, name) for name in names])
     strategy = policy.strategy_for(ledger.link_gaps)
@@ -118,16 +141,22 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
         )
         for number, name in enumerate(names)
     ]
-    kept = ledger.kept_values(names)
+    kept = ledger.kept_values(ledger.protected_names())
     over_time = kept.over_time(policy.persistence_of)
     assumption = Assumption.of(policy.frozen(), [each.summary for each in releases])
+    is_exposed, cohorts = stands.largest_by_person > 0, None
+    if any(has_part(release, COHORTS) for release in releases):
+        from serigraph.auditing.cohorts import alike_after_releases
+
+        latest = alike_after_releases(opened, releases)[-1]
+        is_exposed, cohorts = is_exposed | latest.exposed, latest.figures
     return Status(
         path=opened.path,
         releases=releases,
         threshold=policy.threshold,
         strategy=strategy.describe(),
         people=len(stands.largest_by_person),
-        people_exposed=int((stands.largest_by_person > 0).sum()),
+        people_exposed=int(is_exposed.sum()),
         pairs=stands.pairs,
         spent=tuple(int(number) for number in stands.spent.sum(axis=0)),
         values=tuple(sorted(values, key=lambda each: (-each.near_limit, -each.pairs, each.name))),
@@ -139,6 +168,7 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
             *notes_on_persistence(assumption, kept, over_time),
         ),
         known_members=policy.guarantee.known_members,
+        cohorts=cohorts,
     )
 
 
@@ -164,7 +194,16 @@ def history(
         threshold=threshold_left(ledger.releases, policy, value),
         exposures=ledger.exposures(person, value),
         was_ever_shown=value in published,
+        persistence=policy.persistence_of(value),
+        alike=_alike(ledger, person, value, policy),
     )
+
+
+def _alike(ledger: Reader, person: str | int, value: str, policy: Policy) -> Alike | None:
+    if policy.persistence_of(value) == "transient":
+        return None
+    found = ledger.alike(person, value)
+    return None if found is None else Alike(*found, policy.guarantee.known_members)
 
 
 def _unprotected(

@@ -1,6 +1,6 @@
 """What a region is called: ranges for numbers and dates, nodes for taxonomies, else value sets.
 
-Texts that many cells repeat are numbers for as long as nobody reads them.
+Texts that many cells repeat stay numbers until they are read.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _FEW = 1 << 13  # more would be written again for every part of a file
 
 
 def cells_at(values: pl.Series, codes: NDArray[np.integer]) -> pl.Series:
-    """The value of each code. Few different texts come as an Enum: to gather and to write it takes
-    a fraction of the time.
+    """The value of each code. A few distinct texts come as an Enum, which takes a fraction of the
+    time to gather and to write.
 
-    The Enum has the texts that occur and no others, because a file shows all that it has: what was
-    suppressed must not be among them.
+    The Enum has only the texts that occur: a file shows all of them, and what was suppressed must
+    not be among them.
 
     >>> cells_at(pl.Series(["flu", "gout", "hiv"]), np.array([1, 0, 1])).dtype
     Enum(categories=['flu', 'gout'])
@@ -68,7 +68,7 @@ def _texts(domain: Domain, ends: NDArray[np.int64]) -> dict[int, str]:
     """Ends of intervals of numbers and dates as text, each made once."""
     if not domain.is_scale:
         return {}
-    # Whoever lacks a number has the first code, and the least that is known the next.
+    # People without a number have the first code; the smallest known number has the next.
     known = np.unique(np.maximum(ends, int(domain.has_missing)))
     known = known[known < domain.size]
     return dict(zip(known.tolist(), map(str, domain.values.gather(known).to_list()), strict=True))
@@ -138,7 +138,7 @@ def widened_to_nodes(
 def _widened(
     taxonomy: Taxonomy, shift: int, low: int, high: int, box_low: int, box_high: int
 ) -> tuple[int, int]:
-    first = max(low, shift)  # a missing value lies outside of the tree
+    first = max(low, shift)  # a missing value is not in the tree
     if high < first:
         return low, high
     begin, end = taxonomy.siblings(first - shift, high - shift)

@@ -7,8 +7,8 @@ every semicolon or backslash that belongs to a value.
 
 Spreadsheets run a cell as a formula if it begins with ``=``, ``+``, ``-`` or ``@``, and may split
 cells at semicolons, tabs and line ends; no cell begins with a blank. An apostrophe before such a
-beginning makes it text. A number is no formula, whatever its sign. A beginning that has apostrophes
-already gets one more in any case, so that taking one away gives back what was there.
+beginning makes it text. A number is not a formula, whatever its sign. A beginning that already
+has apostrophes always gets one more, so that removing one restores what was there.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def is_formula(text: pl.Expr) -> pl.Expr:
 
 
 def quoted(text: pl.Expr, formulas: Formulas) -> pl.Expr:
-    """A text as a CSV file has it.
+    """A text as written to a CSV file.
 
     >>> texts = pl.DataFrame({"t": ["=1+1", "-5", "'=1", "flu"]})
     >>> texts.select(quoted(pl.col("t"), "quote"))["t"].to_list()
@@ -146,13 +146,13 @@ def _read_csv(path: Path) -> pl.DataFrame:
 
 
 def _write_parquet(table: pl.DataFrame, path: Path, _formulas: Formulas) -> None:
-    """Write numbered texts as the dictionaries that they are; readers find text."""
+    """Write Enums as dictionaries; readers see text."""
     schema = as_text(table.clear()).to_arrow().schema.serialize()
     table.write_parquet(
         path,
         compression="zstd",
         compression_level=1,  # the default takes longer and saves less than a hundredth
-        statistics=False,  # with numbers and an order that are random, they help nobody to search
+        statistics=False,  # with random numbers in random order, they do not help to search
         metadata={_ARROW_SCHEMA: b64encode(schema).decode()},
     )
 

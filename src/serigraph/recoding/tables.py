@@ -18,8 +18,8 @@ from serigraph.model import (
     occurring,
     order_by_keys,
 )
-from serigraph.recoding import kernels
 from serigraph.recoding.labels import cells_at, region_labels, widened_to_nodes
+from serigraph.runtime.compiled import kernel
 from serigraph.runtime.randomness import Randomness, shuffled
 from serigraph.runtime.threads import TOGETHER, parallel_map, parallel_take, slices
 
@@ -33,11 +33,29 @@ def extents(codes: NDArray[np.int32], group: NDArray[np.int64], groups: int) -> 
         several = np.ascontiguousarray(codes[columns])
         low = np.full((groups, len(several)), np.iinfo(np.int32).max, dtype=np.int32)
         high = np.full((groups, len(several)), -1, dtype=np.int32)
-        kernels.extend(several, group, low, high)
+        _extend(several, group, low, high)
         return low, high
 
     low, high = zip(*parallel_map(extent, slices(len(codes))), strict=True)
     return np.concatenate(low, axis=1), np.concatenate(high, axis=1)
+
+
+@kernel
+def _extend(
+    codes: NDArray[np.int32],
+    group: NDArray[np.int64],
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+) -> None:
+    """Widen the intervals of each ``group``, from ``low`` to ``high``, [group, column], until they
+    hold the ``codes``, [column, person], of everybody in it. The ends of a group are adjacent,
+    since groups come in no order: each is looked up in memory once."""
+    for i in range(len(group)):
+        g = group[i]
+        for column in range(len(codes)):
+            # Branch-free: always write the new end.
+            low[g, column] = min(low[g, column], codes[column, i])
+            high[g, column] = max(high[g, column], codes[column, i])
 
 
 def normalised_widths(
@@ -47,10 +65,10 @@ def normalised_widths(
     known: Extents | None = None,
 ) -> NDArray[np.float64]:
     """NCP of each column: the width of a person's group on its scale, averaged over the members of
-    published groups, which have somebody present. Of each group it is said whether its people are
-    all alike, so that nothing has to be looked for, unless the extents of all groups are ``known``.
+    published groups, which have somebody present. ``is_point`` says which groups consist of
+    people who are all alike: these have no width. The extents of all groups may be ``known``.
 
-    0 where everybody keeps its own value, 1 where nobody's value is told from another's.
+    0 if everybody keeps their own value, 1 if no two can be distinguished.
     """
     codes, groups = population.codes, len(is_point)
     is_shown = occurring(group, groups, population.present)
@@ -93,7 +111,7 @@ def generalised(
     """One row for each present person: the region of its group, and its own values; see
     ``as_text``.
 
-    Rows come in random order. Absent members widen regions but are no rows. Where a person has one
+    Rows come in random order. Absent members widen regions but have no row. Where a person has one
     value, a cell holds that value and not a set. The extents of the groups may be ``known``.
     """
     inner_low, inner_high = known or extents(population.codes, group, len(low))
@@ -138,8 +156,8 @@ def bucketised(
     values persist, and what each group holds; see ``as_text``.
 
     ``group`` is the published number. Groups in which nobody is present are left out; rows are in
-    the order of the group, at random within. Of each group it is said whether its people are all
-    alike.
+    the order of the group, at random within. ``is_point`` says which groups consist of people who
+    are all alike.
     """
     if cohort is not None:
         is_point = np.zeros_like(is_point)  # equal quasi-identifiers may be of several cohorts
@@ -193,8 +211,8 @@ def _rows(
     sizes: NDArray[np.int64],
     randomness: Randomness,
 ) -> NDArray[np.int64]:
-    """People in the order of their groups, which have so many rows, and at random within. In groups
-    that are not mixed all are alike, and one of them stands for each: it is the same row."""
+    """People in the order of their groups, whose numbers of rows are given, at random within. In
+    groups that are not mixed all are alike, and one of them stands for each: it is the same row."""
     if is_row is None and is_mixed.all():
         return order_by_keys(randomness.keys(len(group)), group)
     somebody = np.zeros(len(sizes), dtype=np.int64)

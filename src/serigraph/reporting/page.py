@@ -16,7 +16,7 @@ from jinja2 import Environment, StrictUndefined
 from serigraph._version import __version__
 from serigraph.charts import CHART_STYLE, Bar, Line, column_chart, line_chart
 from serigraph.policy.sections import Publisher
-from serigraph.publishing.persistence import Assumption, names_of
+from serigraph.publishing.persistence import Assumption, listed, names_of
 from serigraph.publishing.published import SingledOut
 from serigraph.records import WorstPair
 
@@ -130,10 +130,8 @@ def _promise(assumption: Assumption, holds: str) -> str:
             "This report assumes that values change freely between releases, and the policy does "
             f"not say that they do. Under this assumption the promise holds: {holds}"
         )
-    if not assumption.has_transient:
-        return f"The promise holds: {holds}, whatever values do between releases"
-    of_these = "values that the policy calls transient" if assumption.has_persisting else "values"
-    return f"The promise holds if {of_these} change freely between releases: {holds}"
+    law = "" if assumption.has_transient else ", whatever values do between releases,"
+    return f"The promise holds{law} if {assumption.rests_on()}: {holds}"
 
 
 def holds(assumption: Assumption) -> bool | None:
@@ -171,6 +169,7 @@ def context_section(
             f"The assumed adversary {ADVERSARIES[adversary]}. The adversary wants to link a person "
             "to a protected value in any of the releases.",
             *([f"The promise is made against {known}."] if known else []),
+            *over_time_notes(assumption),
         ],
     )
 
@@ -189,10 +188,27 @@ def _over_time(assumption: Assumption) -> str:
     if assumption.is_unstated:
         return f"{NOT_STATED}; taken as changing freely between releases"
     if not assumption.has_transient:
-        return "nothing is assumed"
+        return "nothing is assumed of how long they last"
     if not assumption.has_persisting:
         return "assumed to change freely between releases"
-    return "transient ones are assumed to change freely between releases"
+    return "transient ones are assumed to change freely between releases, others may persist"
+
+
+def over_time_notes(assumption: Assumption) -> list[str]:
+    """What holds for which values under which conditions, where values may persist."""
+    if not assumption.has_persisting:
+        return []
+    notes = [
+        "Values that persist (permanent or any): the promise holds whatever they do over time, if "
+        f"{listed(assumption.conditions())}."
+    ]
+    if assumption.hides_presence and not assumption.may_depart:
+        notes.append("Nobody in a cohort may leave the registry.")
+    if assumption.has_transient:
+        notes.append(
+            "Transient values: the promise holds as long as releases are independent of each other."
+        )
+    return notes
 
 
 def persistence_notes(assumption: Assumption) -> list[str]:
@@ -213,6 +229,11 @@ PERSISTENT_VALUES = (
     "transient, or of which it says nothing. If such a value persists from release to release (a "
     "chronic diagnosis), neither the probabilities here nor their sum is a bound: an adversary who "
     "knows that it persists can compare releases, and identify holders with certainty after a few."
+)
+ALIKE = (
+    "For a value that persists, the probability is the share of published holders in a class: the "
+    "people of a cohort whom all releases so far treat alike. All classes count, also those of "
+    "people who have retired."
 )
 LOWERED_THRESHOLDS = (
     "Some thresholds are lower than in the policy: what suppressed holders reveal by their absence "

@@ -8,6 +8,7 @@ from pathlib import Path
 from serigraph.charts import Bar, Line, line_chart, share_chart
 from serigraph.ledger import storage_errors
 from serigraph.planning import SeriesPlan
+from serigraph.publishing.persistence import names_of
 from serigraph.reporting.page import Page, Section, Table, percent, render
 
 _VALUES_SHOWN = 12
@@ -27,7 +28,52 @@ def _page(plan: SeriesPlan) -> Page:
         f"{plan.releases_ahead} ahead; return rate {percent(rate.rate)} ({rate.source})",
         verdict=f"Recommended: {plan.recommendation.name}. {plan.recommendation.reason}",
         holds=None,
-        sections=[_ratios(plan), _expected(plan), _values(plan)],
+        sections=[
+            _persistence(plan),
+            *([_ratios(plan), _expected(plan), _values(plan)] if plan.outlooks else []),
+        ],
+    )
+
+
+def _persistence(plan: SeriesPlan) -> Section:
+    return Section(
+        "What persistence costs",
+        lead="As if a series began with this table, and all protected values were of one kind. "
+        f"Rehearsed with {plan.rehearsed_people:,} of the people over {plan.releases_ahead:,} "
+        "releases. People keep their values for life, and nobody leaves the registry.",
+        tables=[
+            Table(
+                [
+                    "All values",
+                    "Releases",
+                    "Cohort, at least",
+                    "Mean group size",
+                    "People waiting, at most",
+                    "Records withheld",
+                    "In the last release",
+                    "Holders shown",
+                ],
+                [
+                    [
+                        each.persistence,
+                        f"{each.releases:,}",
+                        "none" if each.cohort_size is None else f"{each.cohort_size:,}",
+                        f"{each.mean_size:,.1f}",
+                        percent(each.most_waiting),
+                        percent(each.withheld_share),
+                        percent(each.withheld_at_last),
+                        percent(each.holders_shown),
+                    ]
+                    for each in plan.costs
+                ],
+            )
+        ],
+        notes=[
+            f"{each.persistence}: the next release would be refused, because too many people hold "
+            f"{names_of(each.too_frequent)}."
+            for each in plan.costs
+            if each.too_frequent
+        ],
     )
 
 

@@ -13,9 +13,11 @@ from serigraph.publishing import Unpublished
 from serigraph.publishing.published import SingledOut, pair_of
 from serigraph.publishing.terms import notes_on_dates
 from serigraph.reporting.page import (
+    ALIKE,
     UNPROTECTED_VALUES,
     Page,
     Section,
+    Table,
     closeness_chart,
     closest,
     context_section,
@@ -107,6 +109,8 @@ def _measured(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, Any
         "Pairs, mean and distribution cover the people and values in this release, over all "
         "releases so far. The worst of the series also covers people of earlier releases."
     ]
+    if risk.classes:
+        notes.append(ALIKE)
     worst = (pair_of(figures["worst_in_release"]), pair_of(figures["worst_in_series"]))
     notes += lowered(worst, release.policy.frozen())
     if touched.is_sample:
@@ -134,32 +138,71 @@ def _measured(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, Any
             closeness_chart(labels, so_far),
             distribution_chart(touched.by_share_of_threshold, is_sample=touched.is_sample),
         ],
+        tables=_over_time(release, risk),
         notes=notes,
     )
 
 
-def _mitigated(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, Any]) -> Section:
+def _over_time(release: Unpublished, risk: ReleaseRisk) -> list[Table]:
+    """Every value that was shown, what is assumed of it, and the classes of those that persist;
+    nothing if the policy does not say it of any value."""
+    if not release.policy.protected.persistence:
+        return []
+    held = zip(risk.protected, risk.holders, strict=True)
+    rows = {
+        value.name: [value.name, value.persistence, str(value.threshold), "", ""]
+        for value, holders in held
+        if holders and not value.persists  # naming another would reveal that somebody holds it
+    }
+    for each in risk.classes:
+        facts = [each.persistence, str(each.threshold), f"{each.classes:,}", exact(each.largest)]
+        rows[each.value] = [each.value, *facts]
+    columns = ["Value", "Over time", "Threshold", "Classes with a holder", "Largest share"]
+    return [Table(columns, [rows[name] for name in sorted(rows)])]
+
+
+def _cohort_facts(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
+    if "cohorts" not in figures:
+        return []
     facts = [
-        ("Strategy", release.strategy.describe()),
+        ("Cohorts", f"{figures['cohorts']:,}"),
+        ("Mean size of a cohort", f"{figures['mean_cohort_size']:.1f} people"),
+        ("People waiting for a cohort", f"{figures['people_waiting']:,}"),
+        ("People retired from cohorts", f"{figures['people_retired']:,}"),
+    ]
+    if figures["records_withheld"]:
+        facts.append(("Records withheld", f"{figures['records_withheld']:,}"))
+    return facts
+
+
+def _mitigated(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, Any]) -> Section:
+    assumption = release.assumption
+    left_out = "Holders of transient values left out" if risk.classes else "Holders left out"
+    facts = [
+        *([("Strategy", release.strategy.describe())] if assumption.has_transient else []),
         ("Groups", f"{figures['groups']:,}"),
         ("Groups with a protected value", f"{figures['groups_with_protected_value']:,}"),
         ("Mean size of these", f"{figures['mean_size_with_protected_value']:.1f} people"),
         ("Smallest group allowed", f"{release.policy.guarantee.minimum_group_size:,}"),
-        ("Holders left out", f"{figures['suppressed_values']:,}"),
+        *_cohort_facts(figures),
+        *([(left_out, f"{figures['suppressed_values']:,}")] if assumption.has_transient else []),
         width_fact(figures["mean_normalised_width"], figures["form"]),
     ]
     notes = []
     if figures["suppressed_values"]:
-        left_out = ", ".join(f"{name} {number:,}" for name, number in figures["suppressed"].items())
+        by_value = ", ".join(f"{name} {number:,}" for name, number in figures["suppressed"].items())
         notes.append(
-            f"Holders left out, by value: {left_out}. These values were too frequent for the "
+            f"{left_out}, by value: {by_value}. These values were too frequent for the "
             "guarantee. The holders were drawn at random, by counts alone, and what their absence "
             "reveals is charged to everybody."
         )
     return Section(
         "Mitigated",
         lead="Each person's group is large enough for all exposures so far; within a group, "
-        "nobody can tell who holds which value.",
+        "nobody can tell who holds which value."
+        if "cohorts" not in figures
+        else "People stay in their cohorts, which were formed without looking at values; within a "
+        "group, nobody can tell who holds which value.",
         facts=facts,
         charts=[
             size_chart(risk.sizes),
@@ -180,6 +223,10 @@ def _values(release: Unpublished, risk: ReleaseRisk) -> str:
     bars = []
     for number in order:
         value = risk.protected[number]
+        if value.persists:
+            share = f"{value.name} ({value.persistence})"
+            bars.append(Bar(share, holders[number] / people, allowed=float(value.threshold)))
+            continue
         target = release.strategy.preview(value.threshold, 1)[0]
         bars.append(
             Bar(
@@ -192,8 +239,16 @@ def _values(release: Unpublished, risk: ReleaseRisk) -> str:
     return share_chart(
         "Share of people with each protected value",
         bars,
-        note="red: the share that the target allows" + (f"; {left:,} rarer values" if left else ""),
+        note=f"red: the share that the {_limit(release)} allows"
+        + (f"; {left:,} rarer values" if left else ""),
     )
+
+
+def _limit(release: Unpublished) -> str:
+    assumption = release.assumption
+    if not assumption.has_persisting:
+        return "target"
+    return "target or the threshold" if assumption.has_transient else "threshold"
 
 
 def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
@@ -234,7 +289,7 @@ def _governance(release: Unpublished, files: Mapping[str, str]) -> Section:
         "against the whole series before publication.",
         facts=[
             *governance_facts(release.policy.publisher),
-            ("Budget", plan),
+            *([("Budget", plan)] if release.assumption.has_transient else []),
             ("Policy", "fixed for the series; see certificate.json"),
         ],
         tables=[files_table(files)],

@@ -9,9 +9,10 @@ Errors of queries, which compare a release with its table, do not: they reveal w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil
 
 import numpy as np
 import polars as pl
@@ -20,7 +21,8 @@ from numpy.typing import NDArray
 from serigraph.auditing.figures import SHARES
 from serigraph.engines import Plan, VerifiedRelease
 from serigraph.errors import ImpossibleState
-from serigraph.model import Past, Proof, ProtectedValue
+from serigraph.model import ClassKind, Past, Proof, ProtectedValue
+from serigraph.policy import Persistence
 from serigraph.publishing import Unpublished
 from serigraph.runtime.threads import parallel_map, slices
 
@@ -55,16 +57,16 @@ def touched_pairs(
     plan: Plan,
     most_people: int,
 ) -> Touched:
-    """The pairs of the members of a release. Above ``most_people``, every n-th member is sampled,
-    as ids are unrelated to values. ``history_ids`` are the ids of the rows of the history,
-    ascending."""
+    """The pairs of the members of a release and transient values. Above ``most_people``, every n-th
+    member is sampled, as ids are unrelated to values. ``history_ids`` are the ids of the rows of
+    the history, ascending."""
     step = max(1, -(-len(proof.ids) // most_people))
     chosen = np.arange(0, len(proof.ids), step)
     past = history.subset(history_ids.search_sorted(proof.ids.gather(chosen)).to_numpy())
     survived = _logarithm(past.held.survival)
     threshold = np.array([float(each.threshold) for each in protected])
     values = max(len(protected), 1)
-    now = _Entries.of(proof, [each.name for each in protected], plan)
+    now = _Entries.of(proof, protected, plan)
 
     def part(people: slice) -> tuple[float, NDArray[np.int64]]:
         person, _, exposure = past.exposures(people)
@@ -110,6 +112,21 @@ def together(pieces: Sequence[Touched]) -> Touched:
     )
 
 
+def with_classes(touched: Touched, classes: Sequence[ClassRisk]) -> Touched:
+    """With the pairs of values that persist, everybody in a class with a published holder."""
+    by_share, total = list(touched.by_share_of_threshold), touched.mean * touched.pairs
+    pairs = touched.pairs
+    for each in classes:
+        for kind in each.kinds:
+            probability = kind.probability(each.known_members)
+            by_share[max(ceil(probability / each.threshold * SHARES) - 1, 0)] += kind.people
+            total += float(probability) * kind.people
+            pairs += kind.people
+    return replace(
+        touched, pairs=pairs, mean=total / max(pairs, 1), by_share_of_threshold=tuple(by_share)
+    )
+
+
 @dataclass(frozen=True)
 class _Entries:
     """What the groups of a release hold, group by group."""
@@ -119,8 +136,13 @@ class _Entries:
     survived: NDArray[np.float64]  # logarithms
 
     @staticmethod
-    def of(proof: Proof, names: Sequence[str], plan: Plan) -> _Entries:
+    def of(proof: Proof, protected: Sequence[ProtectedValue], plan: Plan) -> _Entries:
+        """Those of transient values."""
+        names = [each.name for each in protected]
+        transient = pl.Series([each.name for each in protected if not each.persists])
+        is_asked = proof.value_name.cast(pl.String).is_in(transient.implode()).to_numpy()
         order = np.argsort(proof.value_group, kind="stable")
+        order = order[is_asked[order]]
         group = proof.value_group[order].astype(np.int64)
         size = _people_seen(proof, plan)[group] - plan.known_members
         value = proof.value_name.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
@@ -162,6 +184,26 @@ class LargestInRelease:
 
 
 @dataclass(frozen=True)
+class ClassRisk:
+    """The people who are alike, for one value that persists, after a release."""
+
+    value: str
+    persistence: Persistence
+    threshold: Fraction
+    known_members: int
+    kinds: tuple[ClassKind, ...]
+
+    @property
+    def classes(self) -> int:
+        return sum(each.classes for each in self.kinds)
+
+    @property
+    def largest(self) -> Fraction:
+        """H/(|K| - c)."""
+        return max(each.probability(self.known_members) for each in self.kinds)
+
+
+@dataclass(frozen=True)
 class PieceRisk:
     """The figures of a release, or of the part that one task made, for its report."""
 
@@ -170,6 +212,7 @@ class PieceRisk:
     sizes: tuple[tuple[int, int], ...]  # size of groups with a protected value, and how many
     protected: tuple[ProtectedValue, ...]
     holders: tuple[int, ...]  # of each protected value
+    classes: tuple[ClassRisk, ...] = ()  # of each value that persists and was ever shown
 
 
 @dataclass(frozen=True)
@@ -181,6 +224,7 @@ class ReleaseRisk:
     sizes: tuple[tuple[int, int], ...]  # size of groups with a protected value, and how many
     protected: tuple[ProtectedValue, ...]
     holders: tuple[int, ...]
+    classes: tuple[ClassRisk, ...]
 
 
 def risk_of(release: Unpublished) -> ReleaseRisk:
@@ -197,10 +241,11 @@ def risk_of(release: Unpublished) -> ReleaseRisk:
             presence_known=max(piece.alone.presence_known for piece in pieces),
             one_more_known=max(piece.alone.one_more_known for piece in pieces),
         ),
-        touched=together([piece.touched for piece in pieces]),
+        touched=with_classes(together([piece.touched for piece in pieces]), pieces[0].classes),
         sizes=tuple(sorted(sizes.items())),
         protected=pieces[0].protected,
         holders=tuple(sum(each) for each in zip(*(p.holders for p in pieces), strict=True)),
+        classes=pieces[0].classes,
     )
 
 
@@ -215,7 +260,18 @@ def measure_risk(made: VerifiedRelease, plan: Plan, past: Past, past_ids: pl.Ser
         sizes=tuple(zip(size.tolist(), groups.tolist(), strict=True)),
         protected=protected,
         holders=tuple(np.bincount(made.population.held, minlength=len(protected)).tolist()),
+        classes=tuple(_classes(made, plan)),
     )
+
+
+def _classes(made: VerifiedRelease, plan: Plan) -> Iterator[ClassRisk]:
+    if made.cohorts is None or plan.cohorts is None:
+        return
+    after = made.cohorts.after
+    for name in after.holders:
+        value = plan.cohorts.protect(name)
+        kinds = after.kinds(name)
+        yield ClassRisk(name, value.persistence, value.threshold, plan.known_members, kinds)
 
 
 def _alone(proof: Proof, plan: Plan) -> LargestInRelease:

@@ -13,6 +13,7 @@ from typing import Any
 
 from serigraph._version import __version__
 from serigraph.auditing import Audit, audit_series
+from serigraph.auditing.cohorts import CohortsAfter
 from serigraph.charts import Line, line_chart
 from serigraph.errors import GuaranteeExceeded, LedgerDamaged
 from serigraph.ledger import ReleaseRecord, Series, storage_errors
@@ -25,6 +26,7 @@ from serigraph.reporting.certificate import NAME, Certificate, ClosestPair, Guar
 from serigraph.reporting.crowds import crowds_section
 from serigraph.reporting.documents import REPORT
 from serigraph.reporting.page import (
+    ALIKE,
     UNPROTECTED_VALUES,
     Page,
     Section,
@@ -59,6 +61,7 @@ class SeriesReport(ShortRepr):
     report: Path
     certificate: Path
     audit: Audit
+    rests_on: str  # what has to be true for the promise to hold
     notes: tuple[str, ...]  # what the publisher should attend to
 
     def _facts(self) -> dict[str, object]:
@@ -110,7 +113,14 @@ def report_series(
         write_durably(folder / NAME, certificate)
         if signer is not None:
             write_durably(folder / SIGNATURE, signer.sign(certificate))
-    return SeriesReport(folder / REPORT, folder / NAME, audit, assumption_of(releases).notes())
+    assumption = assumption_of(releases)
+    return SeriesReport(
+        report=folder / REPORT,
+        certificate=folder / NAME,
+        audit=audit,
+        rests_on=assumption.rests_on(),
+        notes=assumption.notes(),
+    )
 
 
 def _refuse_to_certify(audit: Audit, series: Series) -> None:
@@ -161,9 +171,23 @@ def _certificate(
             "mean_probability": audit.over_all.mean,
             **(asdict(singled) if singled is not None else {}),
             **({OVERRIDDEN: list(overridden)} if overridden else {}),
+            **_cohort_figures(audit),
         },
         files=files,
     )
+
+
+def _cohort_figures(audit: Audit) -> dict[str, Any]:
+    """As in the figures of a release, if values persist."""
+    return {
+        key: figure
+        for each in audit.cohorts[-1:]
+        for key, figure in (
+            ("cohorts", each.cohorts),
+            ("mean_cohort_size", each.mean_size),
+            ("people_retired", each.retired),
+        )
+    }
 
 
 def _page(
@@ -187,7 +211,7 @@ def _page(
                 "Identifiability assessment and mitigation",
                 parts=[
                     _measured(releases, audit),
-                    _mitigated(releases),
+                    _mitigated(releases, audit),
                     _residual(releases, audit),
                     crowds_section(audit.crowds),
                 ],
@@ -282,7 +306,9 @@ def _measured(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
             ),
             distribution_chart(audit.over_all.by_share_of_threshold, is_sample=False),
         ],
+        tables=[_classes(each) for each in audit.cohorts[-1:]],
         notes=[
+            *([ALIKE] if audit.cohorts else []),
             "The mean may fall, because new pairs start with small probabilities; that of a pair "
             "never does.",
             *lowered([audit.over_all.worst], releases[-1].policy),
@@ -290,7 +316,32 @@ def _measured(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
     )
 
 
-def _mitigated(releases: Sequence[ReleaseRecord]) -> Section:
+def _classes(after: CohortsAfter) -> Table:
+    """The classes of each value that persists, after the latest release."""
+    return Table(
+        [
+            "Value that persists",
+            "Over time",
+            "Threshold",
+            "Holders ever published",
+            "Classes with a holder",
+            "Largest share",
+        ],
+        [
+            [
+                each.value,
+                each.persistence,
+                str(each.threshold),
+                f"{each.holders:,}",
+                f"{each.classes:,}",
+                exact(each.largest),
+            ]
+            for each in after.values
+        ],
+    )
+
+
+def _mitigated(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
     summaries = [each.summary for each in releases]
     forms = {each["form"] for each in summaries}
     generalised = [each for each in summaries if each["form"] == "generalised"]
@@ -301,6 +352,9 @@ def _mitigated(releases: Sequence[ReleaseRecord]) -> Section:
         if all(name in each["normalised_widths"] for each in shown)
     }
     mean_width = sum(each["mean_normalised_width"] for each in shown) / len(shown)
+    has_transient = assumption_of(releases).has_transient
+    what = "Holders of transient values left out" if audit.cohorts else "Holders left out"
+    left_out = sum(each["suppressed_values"] for each in summaries)
     sizes = [
         (float(n), each["mean_size_with_protected_value"]) for n, each in enumerate(summaries, 1)
     ]
@@ -308,8 +362,9 @@ def _mitigated(releases: Sequence[ReleaseRecord]) -> Section:
         "Mitigated",
         lead="How large groups were, and how much precision was lost.",
         facts=[
-            ("Strategy", str(summaries[-1]["strategy"])),
-            ("Holders left out", f"{sum(each['suppressed_values'] for each in summaries):,}"),
+            *([("Strategy", str(summaries[-1]["strategy"]))] if has_transient else []),
+            *_cohort_facts(audit),
+            *([(what, f"{left_out:,}")] if has_transient else []),
             width_fact(mean_width, form),
         ],
         charts=[
@@ -327,12 +382,26 @@ def _mitigated(releases: Sequence[ReleaseRecord]) -> Section:
     )
 
 
+def _cohort_facts(audit: Audit) -> list[tuple[str, str]]:
+    return [
+        fact
+        for each in audit.cohorts[-1:]
+        for fact in (
+            ("Cohorts", f"{each.cohorts:,}"),
+            ("Mean size of a cohort", f"{each.mean_size:.1f} people"),
+            ("People ever in a cohort", f"{each.people:,}"),
+            ("People retired from cohorts", f"{each.retired:,}"),
+        )
+    ]
+
+
 def _residual(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
     singled = SingledOut.over([each.summary for each in releases])
     notes = [f"Summed over the releases: {words}" for words in singled_out_notes(singled)]
     return Section(
         "Residual risk",
-        lead="Figures over all releases, under assumptions that the promise does not make.",
+        lead="Figures over all releases, under assumptions that the promise does not make."
+        + (" They are about transient values." if audit.cohorts else ""),
         tables=[
             Table(
                 ["Assumption", "Largest", "Mean", "Pairs above", "People above"],

@@ -9,12 +9,16 @@ from fractions import Fraction
 from pathlib import Path, PurePosixPath
 
 from serigraph.auditing.agreement import compare_files
+from serigraph.auditing.cohort_agreement import compare_cohorts
+from serigraph.auditing.cohorts import alike_after_releases
 from serigraph.auditing.evidence import as_promised
 from serigraph.auditing.figures import localised, survey
 from serigraph.auditing.from_ledger import evidence_of
+from serigraph.auditing.persisting import with_classes
 from serigraph.errors import GuaranteeExceeded, InputRefused, LedgerDamaged, SeriesNotFound
 from serigraph.ledger import ReleaseRecord, Series, storage_errors
 from serigraph.ledger.storage import digest_of
+from serigraph.publishing.persistence import assumption_of
 from serigraph.records import WorstPair
 from serigraph.reporting.certificate import NAME, Certificate, ClosestPair, read_certificate
 from serigraph.reporting.page import knowing_members
@@ -37,6 +41,7 @@ class Verified(ShortRepr):
     largest: Fraction | None
     worst: WorstPair | None = None  # over the series up to the release; None: nobody is exposed
     signed_by: str = ""  # the key's fingerprint, if a key was given
+    rests_on: str = ""  # what has to be true for the promise to hold
 
     @property
     def conclusion(self) -> str:
@@ -54,7 +59,7 @@ class Verified(ShortRepr):
         worst = f"worst probability {self.worst}" if self.worst else "nobody is exposed"
         known = knowing_members(self.certificate.known_members)
         to = f", for {known}" if known else ""
-        return f"The certificate is true. Over the whole series{to}: {worst}"
+        return f"The certificate is true. Over the whole series{to}, if {self.rests_on}: {worst}"
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -106,8 +111,10 @@ def verify_certificate(
     _check_unchanged(given, certificate, opened, record)
     checks.append(f"the ledger has this as release {record.number}, {record.label}")
     concerned = [record] if certificate.kind == "release" else releases[: record.number]
+    disagreeing = compare_cohorts(opened, releases[: record.number])
     for each in concerned:
-        agreement = compare_files(opened, each)
+        more = disagreeing.get(each.number, ())
+        agreement = compare_files(opened, each).with_differences(more)
         if not agreement.agrees:
             raise LedgerDamaged(
                 "the published files and the ledger disagree: " + "; ".join(agreement.differences),
@@ -117,7 +124,8 @@ def verify_certificate(
     checks.append("the published groups are those of the ledger")
     largest, worst = _check_guarantee(opened, releases[: record.number], certificate)
     checks.append("the guarantee was recomputed from the ledger, and holds")
-    return Verified(certificate, tuple(checks), largest, worst, signed_by)
+    rests_on = assumption_of(releases[: record.number]).rests_on()
+    return Verified(certificate, tuple(checks), largest, worst, signed_by, rests_on)
 
 
 def _series(given: Path, certificate: Certificate, named: str | os.PathLike[str] | None) -> Series:
@@ -249,9 +257,10 @@ def _check_guarantee(
 ) -> tuple[Fraction, WorstPair | None]:
     """Recompute the probabilities up to this release: the largest of the pairs that the certificate
     covers, and the pair of the series closest to its threshold."""
-    evidence = evidence_of(series, releases)
+    evidence = evidence_of(series, releases).of_transient()
     promised = as_promised(evidence)
-    whole = survey(evidence, promised)
+    alike = alike_after_releases(series, releases)
+    whole = with_classes(survey(evidence, promised), alike)
     over_all = whole.after[-1]
     if not over_all.is_within:
         raise GuaranteeExceeded(
@@ -264,6 +273,7 @@ def _check_guarantee(
         pairs, largest = over_all.pairs, over_all.largest
     else:
         pairs = localised(evidence, promised, len(releases) - 1).pairs
+        pairs += sum(each.pairs for each in alike[-1:])
         largest, touched = whole.touched[-1], whole.touched_worst[-1]
     claimed = certificate.guarantee
     if certificate.format > 1:  # format 1 has no worst pairs

@@ -1,4 +1,4 @@
-"""How far the distribution that a release suggests lies from the one of its table."""
+"""How far the distribution that a release suggests is from that of its table."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from serigraph.utility.published import Cells, Entries, Form, Groups
 
 @dataclass(frozen=True)
 class Divergence:
-    """KL divergence in nats over the pairs that the release leaves possible, and the share of the
-    table's pairs that it does not: these alone would make the divergence infinite."""
+    """KL divergence in nats over the pairs that the release leaves possible, and the share of pairs
+    that it rules out: any of these would make the divergence infinite."""
 
     nats: float
     impossible_share: float

@@ -1,7 +1,7 @@
 """The utility of what a series published, release by release.
 
 The ledger keeps who was in which group, and not the tables. So the tables are given again: each
-is recognised as that of a release by its digest.
+is matched to its release by its digest.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def evaluate(
     """Measure the releases of a series whose tables are given, in any order.
 
     ``registry`` is the population list that the releases were made with: absent members widen
-    regions. Raises ``TableError`` if a table is none that the series published, or if the registry
+    regions. Raises ``TableError`` if the series did not publish a table, or if the registry
     cannot be the one that its release was made with.
     """
     opened = series if isinstance(series, Series) else Series.open(Path(series))

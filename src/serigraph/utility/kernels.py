@@ -1,12 +1,12 @@
-"""Compiled parts of the measures.
+"""Kernels of the measures.
 
 A query is a row of ``Queries``. They come ascending by ``first`` and ``last``: the counts of the
-values in range are carried on from one query to the next. Room that is needed comes from outside:
-to make arrays takes Numba longer to compile than most of what is done with them.
+values in range are carried over from one query to the next. Scratch arrays are passed in: code that
+makes arrays takes Numba longer to compile than most of what is done with them.
 
 Parameters that recur: ``entries`` are (person, value) pairs or (group, value) cells, ``queries``
-what is asked, ``window`` what is carried on; ``inside`` is room for a mark of each person,
-``estimates`` is where the answers go.
+what is asked, ``window`` what is carried over; ``inside`` is scratch space for a mark of each
+person, ``estimates`` is where the answers go.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from serigraph.runtime.compiled import kernel, kernel_helper
 
 
 class Listed(NamedTuple):
-    """Lists behind each other, one for each value, or for each group."""
+    """Consecutive lists, one for each value, or for each group."""
 
     start: NDArray[np.int64]  # where each begins, and where the last one ends
     item: NDArray[np.integer]
-    times: NDArray[np.integer]  # how often the list has the item
+    times: NDArray[np.integer]  # how often the item is in the list
 
 
 class Asked(NamedTuple):
@@ -54,7 +54,7 @@ class Members(NamedTuple):
 
 @kernel_helper
 def move_window(window: Window, entries: Listed, first: int, last: int) -> None:
-    """Let the window count the values from ``first`` to ``last``."""
+    """Move the window to the values from ``first`` to ``last``."""
     held, start, values = window.held, entries.start, window.values
     for e in range(start[values[0]], start[min(first, values[1] + 1)]):
         held[entries.item[e]] -= entries.times[e]
@@ -111,7 +111,7 @@ def estimate_from_regions(
     """What each query would count if the people of a group were spread evenly over its region.
 
     Regions are [column, group], from ``region_low`` to ``region_high``, and so is ``per_code``, the
-    share of a region that each of its codes has. ``share`` is room for a number of each group.
+    share of a region that each of its codes has. ``share`` is scratch space, a number per group.
     """
     groups = region_low.shape[1]
     for q in range(len(queries.first)):
@@ -142,7 +142,7 @@ def estimate_from_members(
     estimates: NDArray[np.float64],
 ) -> None:
     """What each query would count if the values of a group were dealt to its ``members`` at random.
-    ``expected`` is room for what a member of each group has of it."""
+    ``expected`` is scratch space for the share of a member of each group."""
     for q in range(len(queries.first)):
         first, last = queries.first[q], queries.last[q]
         if first != window.values[0] or last != window.values[1]:
@@ -170,7 +170,7 @@ def density_from_regions(
     asked for: their ``codes`` are [column, asked], and those with value v begin at ``start[v]``.
 
     The regions that hold a value, [column, group] from ``region_low`` to ``region_high`` with as
-    many codes as their ``volume``, are swept in the order of one column, ``along``: those that were
+    many codes as their ``volume``, are swept in the order of one column, ``along``; those already
     passed are dropped.
     """
     density = np.zeros(codes.shape[1])

@@ -58,8 +58,8 @@ def normalised_certainty_penalty(
 
 
 def discernibility(population: Population, group: NDArray[np.int64], *, left_out: int = 0) -> int:
-    """The sum over the records of how many records each cannot be told from: sum |G|^2 over the
-    groups, and the whole table for each record that was left out (Bayardo and Agrawal)."""
+    """The number of records that each record cannot be distinguished from, summed up: |G|^2 per
+    group, and the whole table for each record that was left out (Bayardo and Agrawal)."""
     present = Groups.of(population, group).present
     records = int(present.sum()) + left_out
     return int((present * present).sum()) + left_out * records
@@ -68,7 +68,7 @@ def discernibility(population: Population, group: NDArray[np.int64], *, left_out
 def normalised_group_size(
     population: Population, group: NDArray[np.int64], *, smallest: float
 ) -> float:
-    """C_avg: records a group over the smallest size that the guarantee allows; 1 is the best."""
+    """C_avg: records per group, over the smallest size that the guarantee allows; 1 is best."""
     present = Groups.of(population, group).present
     return _mean(present) / smallest
 

@@ -85,7 +85,7 @@ class Groups:
 
     @staticmethod
     def of(population: Population, group: NDArray[np.int64]) -> Groups:
-        """Number the published groups through; a negative group means that a person is in none.
+        """Number the published groups consecutively; a negative group means none.
 
         A region is the smallest box that holds all members, present or not, on a taxonomy widened
         to sibling nodes as the release shows it.

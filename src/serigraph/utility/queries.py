@@ -20,7 +20,7 @@ class QueryErrors:
     mean: float
     median: float
     percentile_95: float
-    queries: int  # that count something: fewer than asked for where hardly any does
+    queries: int  # that count something; fewer than asked for if hardly any does
     redrawn_share: float
     errors: NDArray[np.float64] = field(repr=False)  # of each query
 
@@ -39,7 +39,7 @@ def query_errors(
 ) -> QueryErrors:
     """The errors of a release, given the group of each person (negative: in no published group).
 
-    Absent members are no records, but widen regions, and in a bucketised release they are dealt
+    Absent members have no records, but widen regions, and in a bucketised release they are dealt
     values like everybody else. Where values were suppressed or counterfeit records added,
     ``population`` is what was published and ``raw`` the table that the queries are really about.
     See ``draw_workload`` for the queries.

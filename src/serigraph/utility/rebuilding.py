@@ -1,4 +1,4 @@
-"""A release as it was published, put together again from its table and the ledger."""
+"""A release as it was published, rebuilt from its table and the ledger."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rebuilt(
     is_left[place[placed["present"].to_numpy()]] = True
     values = pl.read_parquet(ledger / "values.parquet").filter(is_release)
     population = raw
-    # Classes last: where a value of a class was given up, the class may be gone with it.
+    # Classes last: the class may have gone with a value that was given up.
     for classes in (False, True):
         person, value = _given_up(population, group, is_left, values, classes)
         population = population.without(person, value)

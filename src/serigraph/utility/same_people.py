@@ -1,8 +1,8 @@
-"""Whether table and registry are those that a release was made of.
+"""Whether table and registry are those that a release was made from.
 
-The series keeps neither. The table is known by its digest. Of the registry the ledger knows who
-became a member, and some counts; what else came of it, the release shows: the regions, or the
-quasi-identifiers of the members.
+The series keeps neither. The table is known by its digest. Of the registry, the ledger knows who
+became a member, and some counts; the release shows the rest: the regions, or the quasi-identifiers
+of the members.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def refuse_other_people(
     layout: Layout,
     where: str,
 ) -> None:
-    """Refuse people who cannot be those of the release; ``TableError`` with all that is wrong.
+    """Refuse people who cannot be those of the release: ``TableError`` with all that is wrong.
 
     ``published`` is the population after suppression, ``group`` the group of each person, -1 where
     it was no member.
@@ -96,7 +96,7 @@ def _has_outsiders(population: Population, group: NDArray[np.int64]) -> bool:
 
 
 def _same_regions(population: Population, group: NDArray[np.int64], table: pl.DataFrame) -> bool:
-    """Whether the regions are those of the table, as far as no taxonomy gives them names."""
+    """Whether the regions are those of the table, except where a taxonomy names them."""
     regions = Groups.of(population, group)
     labels = {
         domain.name: region_labels(domain, regions.low[column], regions.high[column])
@@ -132,7 +132,7 @@ def _same_members(
 
 
 def _equal(one: pl.DataFrame, other: pl.DataFrame) -> bool:
-    """Whether two tables have the same rows, in whichever order."""
+    """Whether two tables have the same rows, in any order."""
     return one.sort(pl.all()).equals(other.sort(pl.all()))
 
 

@@ -18,13 +18,13 @@ from serigraph.utility.published import Entries
 
 WorkloadKind = Literal["any", "protected"]
 
-# A table with hardly a record in any range would otherwise be searched for ever.
+# Or a table with hardly a record in any range would be searched forever.
 _MOST_DRAWS_A_QUERY = 200
 
 
 @dataclass(frozen=True)
 class Queries:
-    """One row a query: the columns asked about, their ranges of codes, and a range of values."""
+    """One row per query: the columns asked about, their ranges of codes, and a range of values."""
 
     column: NDArray[np.int64]  # [query, place]
     low: NDArray[np.int64]
@@ -70,7 +70,7 @@ def draw_workload(
     attribute, in code order (leaves of a taxonomy in its order, values by name), and begins
     anywhere. A record is a pair of a person and a value. ``workload="protected"`` asks about
     protected values only. The same table and seed give the same queries, ascending by their range
-    of values. Fewer come back where hardly any range holds a record.
+    of values. Fewer are returned if hardly any range holds a record.
     """
     available = len(population.domains)
     if not 1 <= columns <= available or not 0 < selectivity <= 1 or queries < 1:
@@ -148,7 +148,7 @@ def _draw(
     selectivity: float,
 ) -> Queries:
     share = selectivity ** (1 / (columns + 1))
-    # A hair below, so that a width that is whole in exact numbers is not rounded up.
+    # Slightly less, so that rounding errors do not push a whole number up to the next.
     widths = np.array([max(1, math.ceil(size * share - 1e-9)) for size in sizes], dtype=np.int64)
     column = np.argsort(generator.random((number, len(sizes))), axis=1)[:, :columns]
     width = widths[column]

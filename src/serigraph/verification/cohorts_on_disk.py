@@ -56,19 +56,19 @@ def read_cohorts(
         if max(each.max(initial=-1) for each in (change.joined, change.retired)) >= people:
             raise release.damaged("people in the cohorts of a release are unknown", "cohorts")
         if (
-            (cohort[change.retired] < 0).any()
-            or (retired[change.retired] > 0).any()
-            or len(distinct(change.retired)) < len(change.retired)
-        ):
-            raise release.damaged("people retired who could not", "retired")
-        retired[change.retired] = number
-        if (
             (cohort[change.joined] >= 0).any()
             or change.cohort.min(initial=formed) < formed
             or len(distinct(change.joined)) < len(change.joined)
         ):
             raise release.damaged("people joined a cohort who could not", "cohorts")
         cohort[change.joined] = change.cohort
+        if (
+            (cohort[change.retired] < 0).any()
+            or (retired[change.retired] > 0).any()
+            or len(distinct(change.retired)) < len(change.retired)
+        ):
+            raise release.damaged("people retired who could not", "retired")
+        retired[change.retired] = number
         formed = max(formed, int(change.cohort.max(initial=-1)) + 1)
     nobody = np.empty(0, dtype=np.int64)
     return RecordedCohorts.of_pairs(

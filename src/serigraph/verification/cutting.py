@@ -42,12 +42,12 @@ def cut_blindly(
         if not len(who):
             return number
         here = [np.take(column, who, mode="clip") for column in codes]
-        who = _in_order(who, _widest_codes(here, positions, length), length)
+        who = in_order(who, widest_codes(here, positions, length), length)
         left = length // 2 // size * size
         length = np.column_stack([left, length - left]).ravel()
 
 
-def _widest_codes(
+def widest_codes(
     codes: Sequence[NDArray[np.int32]],
     positions: Sequence[NDArray[np.float64]],
     length: NDArray[np.int64],
@@ -66,7 +66,7 @@ def _widest_codes(
     return found
 
 
-def _in_order(
+def in_order(
     who: NDArray[np.int64], code: NDArray[np.int32], length: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """People by cell, then by code, then by place."""

@@ -76,6 +76,10 @@ class EarlierReleases(Protocol):
         """The groups of these people in every release that had any of them, and what these groups
         held of the values named."""
 
+    def attendance(self, ids: pl.Series) -> NDArray[np.int64]:
+        """A figure for each of these people, the same for members of the same releases; refuses
+        releases that kept no cohorts."""
+
     def cohorts(self, persists: Callable[[str], bool]) -> RecordedCohorts:
         """The cohorts of everybody, and who was ever published as a holder of what persists."""
 

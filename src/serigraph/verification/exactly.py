@@ -69,8 +69,8 @@ def _find(
     start: NDArray[np.int64],
     values: NDArray[np.uint32],
 ) -> NDArray[np.int64]:
-    """Where each value is among the entries of its group, or -1; a group of -1 is no group. The
-    ``values`` of a group are at ``start``."""
+    """Where each ``value[i]`` is among the ``values`` of ``group[i]``, or -1; a group of -1 is no
+    group. Those of group g begin at ``start[g]``."""
     found = np.full(len(group), -1, dtype=np.int64)
     for i in range(len(group)):
         if group[i] >= 0:

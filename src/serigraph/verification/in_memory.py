@@ -13,6 +13,7 @@ from serigraph.errors import ImpossibleState
 from serigraph.model import Cohorts
 from serigraph.runtime.progress import Report
 from serigraph.short_repr import Undisclosed
+from serigraph.verification.attendance import patterns
 from serigraph.verification.earlier import EarlierGroups, groups_by_place, places_among
 from serigraph.verification.recorded_cohorts import RecordedCohorts
 
@@ -67,6 +68,11 @@ class RememberedReleases(Undisclosed):
             found.append(release.groups_of(ids, names))
             report(number, len(self.releases))
         return found
+
+    def attendance(self, ids: pl.Series) -> NDArray[np.int64]:
+        return patterns(
+            len(ids), (places_among(release.ids, ids) >= 0 for release in self.releases)
+        )
 
     def cohorts(self, persists: Callable[[str], bool]) -> RecordedCohorts:
         standing = self.standing

@@ -55,9 +55,9 @@ def call_the_roll(
     refuse_if(
         not (are_in_order(table.ids) and are_in_order(population.ids)), "the ids do not ascend"
     )
-    row = _rows(table.ids, population.ids)
+    row = rows_of(table.ids, population.ids)
     refuse_if((row < 0).any(), "a release shows somebody who is not in its table")
-    known, leaving = _recorded_places(recorded, table.ids, proposed.retired)
+    known, leaving = recorded_places(recorded, table.ids, proposed.retired)
     people = len(recorded.ids)
     in_table = np.where(known >= 0, known, people + np.arange(table.size))
     cohort = np.concatenate([recorded.cohort, np.full(table.size, -1)])
@@ -125,7 +125,7 @@ def check_attendance(
         raise ImpossibleState("a newcomer is missing from the release", where=where)
     positions = [domain.positions() for domain in table.domains]
     again = cut_blindly(table.codes[:, newcomers], positions, terms.size)
-    if not _same_parts(roll.cohort[roll.in_table[newcomers]], again):
+    if not are_same_parts(roll.cohort[roll.in_table[newcomers]], again):
         raise ImpossibleState(
             "the new cohorts are not those that quasi-identifiers alone make", where=where
         )
@@ -141,7 +141,7 @@ def check_groups(cohort: NDArray[np.int64], group: NDArray[np.int64], where: str
         raise ImpossibleState("the people of a cohort are in two groups", where=where)
 
 
-def _rows(ids: pl.Series, others: pl.Series) -> NDArray[np.int64]:
+def rows_of(ids: pl.Series, others: pl.Series) -> NDArray[np.int64]:
     """The place of each of the others among ids, or -1; both ascend."""
     if ids.dtype != others.dtype or not len(ids):
         return np.full(len(others), -1)
@@ -152,7 +152,7 @@ def _rows(ids: pl.Series, others: pl.Series) -> NDArray[np.int64]:
     return np.where((ids.gather(place) == others).to_numpy(), place, -1)
 
 
-def _recorded_places(
+def recorded_places(
     recorded: RecordedCohorts, ids: pl.Series, retired: pl.Series
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where people of the table, and people who retire, are among those recorded, or -1."""
@@ -164,7 +164,7 @@ def _recorded_places(
     return place[: len(ids)], place[len(ids) :]
 
 
-def _same_parts(number: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+def are_same_parts(number: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
     """Whether two ways of numbering people put the same people together."""
     number = number - number.min()
     if number.max() > 4 * len(number):

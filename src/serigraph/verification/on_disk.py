@@ -20,6 +20,7 @@ from serigraph.runtime.ordering import ascend
 from serigraph.runtime.progress import Report
 from serigraph.runtime.threads import parallel_map
 from serigraph.short_repr import Undisclosed
+from serigraph.verification.attendance import read_attendance
 from serigraph.verification.cohorts_on_disk import read_cohorts
 from serigraph.verification.committed import (
     CommittedRelease,
@@ -62,6 +63,13 @@ class LedgerOnDisk(Undisclosed):
             if people > first
         ]
         return parallel_map(lambda each: _read_groups(*each, len(ids), names), asked, report)
+
+    def attendance(self, ids: pl.Series) -> NDArray[np.int64]:
+        if not self.releases:
+            return np.zeros(len(ids), dtype=np.int64)
+        place = places_among(ids, self.people())
+        _check_known_once(place, len(ids))
+        return read_attendance(self.releases, place, len(ids))
 
     def cohorts(self, persists: Callable[[str], bool]) -> RecordedCohorts:
         return read_cohorts(self.releases, self.people(), persists)

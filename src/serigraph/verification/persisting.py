@@ -1,4 +1,5 @@
-"""The promise for values that persist: everything about cohorts that a release must show."""
+"""The promise for values that persist where nobody knows who of a registry is present: everything
+about standing cohorts that a release must show."""
 
 from __future__ import annotations
 
@@ -57,7 +58,13 @@ class CohortFindings:
     retired: pl.Series
 
     def changes(self, ids: pl.Series, is_member: NDArray[np.bool_]) -> CohortChanges:
-        """For the ledger; people of the release are members if their groups are published."""
+        """For the ledger; people of the release are members if their groups are published.
+
+        Refuses to forget a new cohort: everybody knows that the people of a group without a record
+        were away, so they cannot be newcomers again.
+        """
+        if (self.is_new & ~is_member).any():
+            raise ImpossibleState("a new cohort is in a group that nobody has a record in")
         joined = is_member & self.is_new
         return CohortChanges(
             joined=ids.filter(pl.Series(joined)),
@@ -71,25 +78,39 @@ def check_stated(
     proposal: Proposal,
     table: Population | None,
     terms: CohortTerms | None,
-    *,
-    presence_known: bool,
     where: str,
 ) -> None:
-    """Refuse values that persist without cohorts, and cohorts where there cannot be any."""
+    """Refuse values that persist without cohorts, and cohorts where no value persists."""
     if terms is None:
         if any(value.persists for value in population.protected) or proposal.cohorts is not None:
             raise ImpossibleState(
                 "values persist, and nothing says how cohorts are kept", where=where
             )
         return
-    if presence_known or not terms.has_registry:
-        raise GuaranteeExceeded(
-            "values that persist cannot be published yet where presence is known",
-            where=where,
-            remedy='state adversary = "presence unknown" and give a registry, if that is true',
-        )
     if proposal.cohorts is None or table is None:
         raise ImpossibleState("values persist, and no cohorts are proposed", where=where)
+
+
+def check_rows(population: Population, proposal: Proposal, where: str) -> None:
+    """Refuse a generalised release with a row that shows a transient value beside one that
+    persists: earlier releases may tell which cohort of the group the latter is of, and a cohort is
+    smaller than the group that the former needs."""
+    if proposal.form != "generalised" or not len(population.held):
+        return
+    persists = np.array([value.persists for value in population.protected], dtype=np.bool_)
+    holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
+    both = [np.zeros(population.size, dtype=np.bool_) for _ in range(2)]
+    for kind, holds in zip((True, False), both, strict=True):
+        holds[holder[persists[population.held] == kind]] = True
+    # A class that persists may be held by its transient values alone; then nothing else is shown.
+    values = np.zeros(population.size, dtype=np.int64)
+    values[population.records()] = population.values.list.len().to_numpy()
+    if (both[0] & both[1] & (values > 1)).any():
+        raise GuaranteeExceeded(
+            "a row would show a transient value beside one that persists",
+            where=where,
+            remedy='choose form = "bucketised", or set the persistence of all values to "any"',
+        )
 
 
 def check_persisting(
@@ -102,9 +123,11 @@ def check_persisting(
     """Check cohorts, retirements, what is left out, and the holders of every class of people."""
     table, arranged, population = release.table, release.arranged, release.population
     where = rules.where
+    if not population.ids.equals(arranged.ids):
+        raise ImpossibleState("suppression took people out of a release", where=where)
     recorded = earlier.cohorts(rules.terms.persists)
-    values = _persisting_values(table, recorded, rules.terms, where)
-    recorded = _renumbered(recorded, values)
+    values = persisting_values(table, recorded, rules.terms, where)
+    recorded = renumbered(recorded, values)
     roll = call_the_roll(table, population, proposed, recorded, where)
     check_attendance(roll, table, recorded, rules.terms, where)
     check_groups(proposed.cohort, group, where)
@@ -134,7 +157,7 @@ def check_persisting(
     )
 
 
-def _persisting_values(
+def persisting_values(
     table: Population, recorded: RecordedCohorts, terms: CohortTerms, where: str
 ) -> list[ProtectedValue]:
     """Those of the table, then those that were shown before and that nobody holds now: who was
@@ -153,7 +176,7 @@ def _persisting_values(
     ]
 
 
-def _renumbered(recorded: RecordedCohorts, values: Sequence[ProtectedValue]) -> RecordedCohorts:
+def renumbered(recorded: RecordedCohorts, values: Sequence[ProtectedValue]) -> RecordedCohorts:
     """The same with values numbered as these are."""
     place = {value.name: number for number, value in enumerate(values)}
     number = np.array([place[name] for name in recorded.names], dtype=np.int64)
@@ -168,7 +191,7 @@ def _crowds(
 ) -> Crowds:
     """The classes after a release that shows what these people, with their places, hold."""
     population, place = shown
-    number = _numbers(population, values)[population.held]
+    number = numbers_among(population, values)[population.held]
     holder = np.repeat(place, np.diff(population.held_start))
     counts = number >= 0
     return Crowds.of(
@@ -183,7 +206,7 @@ def _crowds(
     )
 
 
-def _numbers(population: Population, values: Sequence[ProtectedValue]) -> NDArray[np.int64]:
+def numbers_among(population: Population, values: Sequence[ProtectedValue]) -> NDArray[np.int64]:
     """The place of each protected value among those that persist, or -1."""
     place = {value.name: number for number, value in enumerate(values)}
     found = [place.get(value.name, -1) for value in population.protected]
@@ -202,8 +225,6 @@ def _check_content(
     table, arranged, population = release.table, release.arranged, release.population
     others = [(arranged, roll.row)]
     if population is not arranged:
-        if not population.ids.equals(arranged.ids):
-            raise ImpossibleState("suppression took people out of a release", where=rules.where)
         others.append((population, roll.row))
     covering, (of_table, *shown) = contents(table, others, rules.where)
     may_go = _full(table, roll, recorded, crowds, values, rules.known_members)
@@ -233,7 +254,7 @@ def _full(
     Where a published value counts as several values that persist, what was taken out for one of
     them may leave room for another. Then it is enough that the class would have had too many.
     """
-    number_of = _numbers(table, values)
+    number_of = numbers_among(table, values)
     most = most_allowed(crowds.size, values, known_members)
     published = distinct(recorded.holder * crowds.values + recorded.value)
     covers = [value.covers() for value in values]

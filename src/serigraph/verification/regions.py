@@ -67,7 +67,8 @@ def _parted(
 def _first_overlap(
     low: NDArray[np.int32], high: NDArray[np.int32], boxes: NDArray[np.int64]
 ) -> tuple[np.int64, np.int64]:
-    """The first two of these boxes that overlap, or (-1, -1): compares every pair."""
+    """The first two of these ``boxes`` that overlap, or (-1, -1): compares every pair. All boxes
+    are [box, column], from ``low`` to ``high``."""
     for i in range(len(boxes)):
         for k in range(i + 1, len(boxes)):
             apart = False

@@ -90,7 +90,7 @@ def _entries(start: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.i
 
 
 @kernel
-def _multiply(
+def _multiply(  # the arrays of this release and of an earlier one
     was: NDArray[np.int32],
     group: NDArray[np.int64],
     start: NDArray[np.int64],
@@ -104,8 +104,10 @@ def _multiply(
     """Multiply the survival of pairs by the factors of an earlier release.
 
     Member i was in group ``was[i]`` of that release, or in none (-1), and is in ``group[i]`` now;
-    groups ascend. The values of a group are at ``start``, now and then. ``survival`` has an entry
-    for each value of the group of each member, member by member.
+    groups ascend. Each ``value`` is below ``values``, and those of group g begin at ``start[g]``;
+    ``was_start`` and ``was_value`` say the same of that release, and ``was_survival`` has the
+    factor of each of its values. ``survival`` has an entry for each value of the group of each
+    member, member by member.
     """
     slot = np.full(values, -1, dtype=np.int64)  # where a value is in the current group, or -1
     last = np.int64(-1)
@@ -131,7 +133,7 @@ def _multiply(
 
 
 @kernel
-def _compare(
+def _compare(  # the arrays of this release, and four of results
     person: NDArray[np.int64],
     group: NDArray[np.int64],
     start: NDArray[np.int64],
@@ -144,7 +146,8 @@ def _compare(
 ) -> int:
     """Write for each value its ``largest`` probability and the ``worst`` pair, which has it; and
     the pairs ``close`` to their threshold, which exceed the ``limit`` of the value. Returns how
-    many these are. Pairs are laid out as in ``_multiply``."""
+    many these are. Members are each a ``person``; ``group``, ``start``, ``value`` and ``survival``
+    are as in ``_multiply``."""
     pair = 0
     found = 0
     for i in range(len(group)):

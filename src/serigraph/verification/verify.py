@@ -29,10 +29,12 @@ from serigraph.verification.persisting import (
     Released,
     Rules,
     check_persisting,
+    check_rows,
     check_stated,
 )
 from serigraph.verification.proposal import Proposal, check_proposal
 from serigraph.verification.recorded_cohorts import CohortTerms
+from serigraph.verification.showing_once import check_shown_once
 from serigraph.verification.survival import survey
 
 
@@ -62,27 +64,26 @@ def verify(
 
     If values persist, ``cohort_terms`` say how cohorts are kept, and ``table`` has everybody of the
     table and the registry with all values, before anybody was withheld; ``whole`` comes after that.
-    No formula of one release applies to such values: see ``check_persisting``.
+    No formula of one release applies to such values: see ``check_persisting``, and, where somebody
+    may know who is present, ``check_shown_once``.
     """
-    check_stated(
-        *(population, proposal, table, cohort_terms), presence_known=presence_known, where=where
-    )
+    check_stated(population, proposal, table, cohort_terms, where)
     gaps: tuple[Gap, ...] = ()
     if whole is not None and whole is not population:
         gaps = check_gaps(whole, population, earlier, where, known_members)
     check_proposal(population, proposal, where)
+    check_rows(population, proposal, where)
     shown = Shown.of(population, proposal.group)
     size = shown.present if presence_known else shown.people
     _check_sizes(size, minimum_size, where)
     standing: CohortFindings | None = None
     if table is not None and cohort_terms is not None and proposal.cohorts is not None:
-        standing = check_persisting(
-            Released(table, population if whole is None else whole, population),
-            earlier,
-            proposal.group,
-            proposal.cohorts,
-            Rules(cohort_terms, known_members, minimum_size, where),
-        )
+        release = Released(table, population if whole is None else whole, population)
+        rules = Rules(cohort_terms, known_members, minimum_size, where)
+        if presence_known or not cohort_terms.has_registry:
+            standing = check_shown_once(release, earlier, proposal, proposal.cohorts, rules)
+        else:
+            standing = check_persisting(release, earlier, proposal.group, proposal.cohorts, rules)
     composition = Composition.of(population, shown.group, size, known_members)
     charged = composition.of_transient(population, shown.group)
     names = [value.name for value in population.protected]

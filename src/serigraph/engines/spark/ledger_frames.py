@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class LedgerFrames:
-    """The four kinds of parts of some releases; read lazily."""
+    """The four kinds of part that every release has; read lazily."""
 
     def __init__(
         self, session: SparkSession, layout: Layout, releases: Sequence[ReleaseRecord]

@@ -1,0 +1,260 @@
+"""The data contradict a policy that calls a chronic value transient, and publish refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import serigraph
+from cli.running import run
+from serigraph.errors import InputRefused, NotTransient, PromiseError, TableError
+from serigraph.ledger import Series
+from serigraph.policy import read_policy
+
+PEOPLE = 500
+POLICY = """version = 1
+[person]
+id = "id"
+[quasi_identifiers.age]
+kind = "numeric"
+[quasi_identifiers.zip]
+kind = "numeric"
+[sensitive]
+column = "diagnosis"
+form = "delimited"
+delimiter = ";"
+[protected]
+values = ["flu", "HIV", "gout"]
+{more}
+[guarantee]
+threshold = "1/2"
+[strategy]
+name = "constant"
+releases = 4
+[output]
+form = "bucketised"
+files = ["csv"]
+"""
+STATED = '[protected.persistence]\ndefault = "transient"'
+
+
+def tables(*chronic: str, seed: int = 1, releases: int = 3) -> Iterator[pl.DataFrame]:
+    """Four in five of the same people in each; everybody draws anew what is not chronic."""
+    draw = np.random.default_rng(seed)
+    age, area = draw.integers(0, 90, PEOPLE), draw.integers(0, 500, PEOPLE)
+    held = {name: draw.random(PEOPLE) < 0.03 for name in ("flu", "HIV", "gout")}
+    for _ in range(releases):
+        sets = [
+            ";".join(name for name in held if held[name][person]) or "none"
+            for person in range(PEOPLE)
+        ]
+        people = pl.DataFrame({"id": np.arange(PEOPLE) + 70_000, "age": age, "zip": area})
+        yield people.with_columns(diagnosis=pl.Series(sets)).filter(
+            pl.Series(draw.random(PEOPLE) < 0.8)
+        )
+        held |= {name: draw.random(PEOPLE) < 0.03 for name in held if name not in chronic}
+
+
+def begun(path: Path, more: str = STATED) -> Path:
+    Series.create(path, {"policy.toml": POLICY.format(more=more).encode()})
+    return path
+
+
+def headline(page: Path) -> tuple[str, str]:
+    """How the headline of a report is marked, and its text."""
+    (found,) = re.findall(r'<p class="verdict ?(\w*)">(.*?)</p>', page.read_text(encoding="utf-8"))
+    return found[0], found[1].replace("&#39;", "'")
+
+
+def test_an_acute_panel_is_published(tmp_path: Path) -> None:
+    series = begun(tmp_path / "series")
+    for table in tables():
+        release = serigraph.publish(table, series)
+    assert not any("transient" in note for note in release.notes)
+    mark, text = headline(release.folder / "report.html")
+    assert mark == "holds"
+    assert text.startswith("The promise holds if values change freely between releases: over all 3")
+    assert all(
+        each.returned > 5 and not each.contradicts for each in serigraph.status(series).over_time
+    )
+
+
+def test_a_chronic_value_is_refused_by_name_and_no_person_is_named(tmp_path: Path) -> None:
+    series = begun(tmp_path / "series")
+    first, second, third = tables("HIV")
+    serigraph.publish(first, series, label="r1")
+    with pytest.raises(NotTransient) as refused:
+        serigraph.publish(second, series, label="r2")
+    assert isinstance(refused.value, PromiseError)
+    assert refused.value.exit_code == 4
+    assert len(refused.value.problems) == 1
+    both = {
+        person
+        for table in (first, second)
+        for person in table.filter(pl.col("diagnosis").str.contains("HIV"))["id"]
+    }
+    back = set(first["id"]) & set(second["id"]) & both
+    kept = (
+        f"value 'HIV': of {len(back)} who came back {len(back)} hold it again (100.0 %, by chance "
+    )
+    assert refused.value.problems[0].startswith(kept)
+    assert not re.search(r"7\d{4}", str(refused.value))
+    assert len(serigraph.status(series).releases) == 1
+
+    with pytest.raises(NotTransient):
+        serigraph.publish(third, series, label="r3")
+    without = second.with_columns(
+        pl.col("diagnosis").str.split(";").list.set_difference(["HIV"]).list.join(";")
+    )
+    assert serigraph.publish(without, series, label="r2").record.number == 2
+
+
+def test_an_override_is_in_every_document_and_figures_are_in_none(tmp_path: Path) -> None:
+    series = begun(tmp_path / "series")
+    first, second, third = tables("HIV")
+    serigraph.publish(first, series, label="r1")
+    release = serigraph.publish(second, series, label="r2", assume_transient=["HIV"])
+    (figures,) = [note for note in release.notes if note.startswith("value 'HIV' is not transient")]
+    assert re.search(r"of \d+ who came back \d+ hold it again", figures)
+    assert any("overridden for 'HIV'" in note for note in release.notes)
+
+    with pytest.raises(NotTransient):  # an override is for one release
+        serigraph.publish(third, series, label="r3")
+    without = third.with_columns(diagnosis=pl.lit("none"))
+    last = serigraph.publish(without, series, label="r3")
+    report = serigraph.report(series)
+    for folder in (release.folder, last.folder, report.report.parent):
+        mark, text = headline(folder / "report.html")
+        assert mark == "broken"
+        assert "The promise is not kept for values that persist" in text
+        assert "overridden the check of this for 'HIV'" in text
+        for document in ("report.html", "certificate.json"):
+            words = (folder / document).read_text(encoding="utf-8")
+            assert "came back" not in words
+    own = json.loads((release.folder / "certificate.json").read_text(encoding="utf-8"))
+    assert own["figures"]["assumed_transient"] == ["HIV"]
+    whole = json.loads(report.certificate.read_text(encoding="utf-8"))
+    assert whole["figures"]["assumed_transient"] == ["HIV"]
+    assert serigraph.verify(report.certificate).worst is not None
+    notes = serigraph.status(series).notes
+    assert any(note.startswith("value 'HIV' is not transient") for note in notes)
+    assert report.notes
+
+
+def test_a_class_is_measured_as_a_value_of_its_own(tmp_path: Path) -> None:
+    """Everybody keeps one of the two, and changes between them."""
+    more = f'[protected.classes]\n"either" = ["flu", "gout"]\n{STATED}'
+    series = begun(tmp_path / "series", more)
+    first, second, _ = tables("flu", "gout")
+    swapped = pl.col("diagnosis").str.replace_many({"flu": "gout", "gout": "flu"})
+    serigraph.publish(first, series, label="r1")
+    with pytest.raises(NotTransient) as refused:
+        serigraph.publish(second.with_columns(swapped), series, label="r2")
+    assert [each.split(":")[0] for each in refused.value.problems] == ["value 'either'"]
+
+
+def test_a_policy_that_states_nothing_says_so_loudly(tmp_path: Path) -> None:
+    series = begun(tmp_path / "series", more="")
+    for table in tables():
+        release = serigraph.publish(table, series)
+        assert any("does not say whether values persist" in note for note in release.notes)
+        mark, text = headline(release.folder / "report.html")
+        assert mark == ""
+        assert text.startswith(
+            "This report assumes that values change freely between releases, and"
+        )
+    assert any("does not say" in note for note in serigraph.status(series).notes)
+    mark, text = headline(serigraph.report(series).report)
+    assert (mark, text[:19]) == ("", "This report assumes")
+    policy = series / "policy.toml"
+    policy.write_text(POLICY.format(more=STATED), encoding="utf-8")
+    *_, another = tables(releases=4)
+    assert not any("does not say" in note for note in serigraph.publish(another, series).notes)
+
+
+def test_releases_that_did_not_record_holders_are_not_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series = begun(tmp_path / "series")
+    first, second, third = tables("HIV")
+    with monkeypatch.context() as as_before:
+        from serigraph.ledger import encoding
+
+        encode = encoding.encode_parts
+
+        def without_holders(*given: object) -> encoding.EncodedParts:
+            from dataclasses import replace
+
+            made = encode(*given)  # type: ignore[arg-type]
+            contents = {name: each for name, each in made.contents.items() if "holders" not in name}
+            digests = tuple(each for each in made.digests if each.name in contents)
+            return replace(made, contents=contents, digests=digests)
+
+        as_before.setattr("serigraph.ledger.writer.encode_parts", without_holders)
+        serigraph.publish(first, series, label="r1")
+    release = serigraph.publish(second, series, label="r2")
+    assert any("1 earlier release of version 0.1 or of Spark" in note for note in release.notes)
+    with pytest.raises(NotTransient, match="2 releases and this table"):
+        serigraph.publish(third, series, label="r3")
+
+
+@pytest.mark.parametrize("name", ["none", "measles"])
+def test_only_a_transient_protected_value_can_be_overridden(name: str, tmp_path: Path) -> None:
+    series = begun(tmp_path / "series")
+    with pytest.raises(InputRefused, match=f"'{name}' cannot be assumed to be transient"):
+        serigraph.publish(next(tables()), series, assume_transient=[name])
+
+
+def test_the_command_takes_overrides_and_shows_values_over_time(tmp_path: Path) -> None:
+    series = begun(tmp_path / "series")
+    files = []
+    for number, table in enumerate(tables("HIV", "gout")):
+        files.append(tmp_path / f"r{number}.csv")
+        table.write_csv(files[-1])
+    publish = ["publish", "--series", str(series)]
+    assert run(*publish, str(files[0])).code == 0
+    refused = run(*publish, str(files[1]))
+    assert refused.code == 4
+    assert "NotTransient" in refused.err
+    planned = run("plan", str(files[1]), "--series", str(series))
+    assert "  flu: transient; of " in planned.out
+    assert planned.out.count("CONTRADICTS the policy") == 2
+    one = ["--assume-transient", "HIV"]
+    assert run(*publish, str(files[1]), *one).code == 4
+    assert run(*publish, str(files[1]), *one, "--assume-transient", "gout").code == 0
+    told = run("status", str(series))
+    assert told.out.count("CONTRADICTS the policy") == 2
+    machines = run("status", series, "--json").json
+    over_time = {each["name"]: each for each in machines["values_over_time"]}
+    assert over_time["HIV"]["kept"] == over_time["HIV"]["returned"] > 5
+    assert [each["contradicts"] for each in over_time.values()] == [True, False, True]
+
+
+def test_init_measures_what_further_tables_tell(tmp_path: Path) -> None:
+    first, second, third = (
+        table.with_columns(pl.col("diagnosis").str.split(";").list.last())
+        for table in tables("gout")
+    )
+    begun = serigraph.init(tmp_path / "one", first, sensitive="diagnosis")
+    alone = tomllib.loads(begun.policy.read_text(encoding="utf-8"))
+    assert alone["protected"]["persistence"] == {"default": "transient"}
+    assert any("--also" in note for note in begun.notes)
+
+    made = serigraph.init(tmp_path / "two", first, sensitive="diagnosis", also=[second, third])
+    text = made.policy.read_text(encoding="utf-8")
+    assert re.search(
+        r'^"gout" = "any"  # of \d+ who came back \d+ hold it again \(100.0 %', text, re.M
+    )
+    assert read_policy(made.policy).persistence_of("gout") == "any"
+    assert any("people keep 'gout'" in note for note in made.notes)
+    with pytest.raises(TableError, match="table 2: column 'diagnosis' is missing"):
+        serigraph.init(
+            tmp_path / "three", first, sensitive="diagnosis", also=[second.drop("diagnosis")]
+        )
