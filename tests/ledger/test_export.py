@@ -26,7 +26,12 @@ CONTRACT = {
     "members": {"release": pl.Int64, "person": pl.String, "group": pl.Int64, "present": pl.Boolean},
     "groups": {"release": pl.Int64, "group": pl.Int64, "size": pl.Int64, "present": pl.Int64},
     "values": {"release": pl.Int64, "group": pl.Int64, "value": pl.String, "count": pl.Int64},
-    "thresholds": {"release": pl.Int64, "value": pl.String, "threshold": pl.String},
+    "thresholds": {
+        "release": pl.Int64,
+        "value": pl.String,
+        "threshold": pl.String,
+        "persistence": pl.String,
+    },
     "classes": {"release": pl.Int64, "class": pl.String, "value": pl.String},
 }
 CONFIDENTIAL = {
@@ -78,11 +83,11 @@ def test_two_releases(tmp_path: Path) -> None:
         (2, 1, "flu", 1),
     ]
     assert frames["thresholds"].rows() == [
-        (1, "HIV", "1/3"),
-        (1, "cough", "1/3"),
-        (1, "flu", "1/3"),
-        (2, "HIV", "1/3"),
-        (2, "flu", "1/3"),
+        (1, "HIV", "1/3", "transient"),
+        (1, "cough", "1/3", "transient"),
+        (1, "flu", "1/3", "transient"),
+        (2, "HIV", "1/3", "transient"),
+        (2, "flu", "1/3", "transient"),
     ]
 
 
@@ -129,6 +134,9 @@ column = "diagnosis"
 [protected.thresholds]
 "any STD" = "1/5"
 HIV = "0.09"
+[protected.persistence]
+default = "any"
+"any STD" = "permanent"
 [guarantee]
 threshold = "1/3"
 [strategy]
@@ -140,10 +148,10 @@ releases = 1
         {"patient": range(200), "age": [20 + n % 9 for n in range(200)], "diagnosis": diseases}
     )
     expected = [
-        (1, "HIV", "9/100"),
-        (1, "any STD", "1/5"),
-        (1, "chlamydia", "1/3"),
-        (1, "gonorrhoea", "1/3"),
+        (1, "HIV", "9/100", "any"),
+        (1, "any STD", "1/5", "permanent"),
+        (1, "chlamydia", "1/3", "any"),
+        (1, "gonorrhoea", "1/3", "any"),
     ]
     for number, protected in enumerate(
         ('values = ["HIV", "chlamydia", "gonorrhoea"]', 'except = ["flu"]')

@@ -157,7 +157,13 @@ def gather_evidence(matched: Sequence[Matched], policy: Policy) -> Evidence:
         size=together["size"].to_numpy().astype(np.int64),
         present_size=together["present_size"].to_numpy().astype(np.int64),
         known_members=(policy.guarantee.known_members,) * len(matched),
+        persists=_persisting(policy, names.to_list(), len(matched)),
     )
+
+
+def _persisting(policy: Policy, names: Sequence[str], releases: int) -> NDArray[np.bool_] | None:
+    persists = np.array([policy.persistence_of(name) != "transient" for name in names], np.bool_)
+    return np.tile(persists, (releases, 1)) if persists.any() else None
 
 
 def first_choice(release: ReadRelease, policy: Policy) -> ProtectedChoice:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from serigraph.auditing.alikeness import crowds_of_releases
+from serigraph.auditing.crowds import CrowdsAfter
 from serigraph.auditing.from_releases import Tolerated, first_choice, gather_evidence, match_release
 from serigraph.auditing.known_people import know_people
 from serigraph.auditing.reading import read_release
@@ -59,6 +60,12 @@ def audit_releases(
     ]
     evidence = gather_evidence(matched, rules)
     progress("computing")
+    crowds = judged = crowds_of_releases(
+        read, matched, evidence, tables, rules, choice, known_members
+    )
+    granted = rules.guarantee.known_members
+    if rules.has_persisting_values and granted != known_members:
+        judged = crowds_of_releases(read, matched, evidence, tables, rules, choice, granted)
     return examine(
         evidence,
         rules.threshold,
@@ -68,5 +75,22 @@ def audit_releases(
             *notes_on_known_members(rules.guarantee.known_members),
             *(note for each in matched for note in each.notes),
         ),
-        crowds=crowds_of_releases(read, matched, evidence, tables, rules, choice, known_members),
+        crowds=crowds,
+        above_in_crowds=_above(judged, rules),
     )
+
+
+def _above(crowds: Sequence[CrowdsAfter], policy: Policy) -> int | None:
+    """How many pairs of a person and a value that persists are in crowds above the threshold,
+    against an adversary who knows the members that ``crowds`` say; None if that is not known."""
+    found, is_known = 0, True
+    for each in crowds[-1].values if crowds else ():
+        if policy.persistence_of(each.value) == "transient":
+            continue
+        figures = each.figures
+        if figures.held is not None:
+            found += figures.held.above_if_known
+        else:
+            found += figures.surely_above
+            is_known = is_known and figures.surely_above == figures.possibly_above
+    return found if found or is_known else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from serigraph.auditing.agreement import Agreement
@@ -53,11 +53,13 @@ class Audit(ShortRepr):
     notes: tuple[str, ...] = ()
     crowds: tuple[CrowdsAfter, ...] = ()  # after each release; not computed on Spark
     cohorts: tuple[CohortsAfter, ...] = ()  # after each release, if values persist
+    above_in_crowds: int | None = 0  # releases of other tools: pairs of values that persist, in
+    # crowds above the threshold; None if counts alone do not tell
 
     @property
     def is_within(self) -> bool:
-        """Whether no pair exceeds its threshold over all releases."""
-        return self.over_all.is_within
+        """Whether no pair exceeds its threshold over all releases, as far as it can be told."""
+        return self.over_all.is_within and not self.above_in_crowds
 
     @property
     def files_agree(self) -> bool:
@@ -102,10 +104,11 @@ def examine(
     agreement: tuple[Agreement, ...] = (),
     notes: tuple[str, ...] = (),
     crowds: tuple[CrowdsAfter, ...] = (),
+    above_in_crowds: int | None = 0,
 ) -> Examined:
     """Compute every figure from the evidence."""
     found = tally(evidence, known_members=known_members, worst=worst)
-    return audit_of(
+    examined = audit_of(
         found,
         people=len(evidence.ids),
         threshold=threshold,
@@ -115,6 +118,7 @@ def examine(
         notes=notes,
         crowds=crowds,
     )
+    return replace(examined, audit=replace(examined.audit, above_in_crowds=above_in_crowds))
 
 
 def audit_of(

@@ -68,13 +68,13 @@ def command(
     Exit code 4: a threshold is exceeded. Exit code 6: files and ledger disagree.
     """
     where = chosen(engine, master, spark_setting)
-    rests_on = "values change freely between releases"
     if releases:
         if engine == EngineName.SPARK:
             raise InputRefused(
                 "releases of other tools are audited on one machine", remedy="omit --engine"
             )
         found = _of_releases(paths, policy, raw, registry, tolerate, known_members, worst)
+        rests_on = _rests_on_of_releases(policy)
     else:
         found = _of_series(paths, raw, known_members, worst, where)
         rests_on = _rests_on(paths[0])
@@ -200,7 +200,25 @@ def _about(audit: Audit) -> str:
 
 
 def _conclusion(audit: Audit, rests_on: str) -> str:
-    return f"The promise holds if {rests_on}." if audit.is_within else "The promise is BROKEN."
+    if not audit.is_within:
+        return "The promise is BROKEN."
+    if audit.above_in_crowds is None:
+        return (
+            "Whether the promise holds for values that persist cannot be told without the tables "
+            "(--raw). For transient values it holds if they change freely between releases."
+        )
+    return f"The promise holds if {rests_on}."
+
+
+def _rests_on_of_releases(policy: Path | None) -> str:
+    from serigraph.policy import read_policy
+
+    if policy is None or not read_policy(policy).has_persisting_values:
+        return "values change freely between releases"
+    return (
+        "values that the policy calls transient change freely between releases, and neither the "
+        "adversary nor the way the releases were made tells the members of a crowd apart"
+    )
 
 
 def _rests_on(series: Path) -> str:

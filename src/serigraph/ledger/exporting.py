@@ -59,7 +59,9 @@ SCHEMAS: dict[str, pl.Schema] = {
     HOLDERS: pl.Schema({"release": _INT, "person": _TEXT, "value": _TEXT}),
     COHORTS: pl.Schema({"release": _INT, "person": _TEXT, "cohort": _INT}),
     RETIRED: pl.Schema({"release": _INT, "person": _TEXT}),
-    THRESHOLDS: pl.Schema({"release": _INT, "value": _TEXT, "threshold": _TEXT}),
+    THRESHOLDS: pl.Schema(
+        {"release": _INT, "value": _TEXT, "threshold": _TEXT, "persistence": _TEXT}
+    ),
     CLASSES: pl.Schema({"release": _INT, "class": _TEXT, "value": _TEXT}),
     RELEASES: pl.Schema(
         {
@@ -164,7 +166,8 @@ def _release_row(release: ReleaseRecord) -> pl.DataFrame:
 
 def _thresholds(release: ReleaseRecord, held: Iterable[str]) -> pl.DataFrame:
     """What groups may still spend, after suppression was charged, of the threshold of every
-    protected value and class that a group held or the policy names."""
+    protected value and class that a group held or the policy names, and what is assumed of it over
+    time."""
     protected = release.policy.get("protected", {})
     own, classes = protected.get("thresholds", {}), protected.get("classes", {})
     chosen = release.protected
@@ -176,8 +179,12 @@ def _thresholds(release: ReleaseRecord, held: Iterable[str]) -> pl.DataFrame:
         for name in names
     ]
     return pl.DataFrame(
-        {"value": names, "threshold": [threshold_text(each) for each in left]},
-        schema={"value": _TEXT, "threshold": _TEXT},
+        {
+            "value": names,
+            "threshold": [threshold_text(each) for each in left],
+            "persistence": release.persistence_of(names),
+        },
+        schema={"value": _TEXT, "threshold": _TEXT, "persistence": _TEXT},
     )
 
 

@@ -68,10 +68,15 @@ class Guaranteed(_Part):
 
     largest_probability: Exact = Field(
         description="The largest probability, over all releases up to this one, of any link of a "
-        "person to a protected value that this release touches."
+        "person to a protected value that this release touches. For a value that persists it is "
+        "the share of published holders among people who are alike."
     )
     pairs: int = Field(ge=0, description="Pairs of a person and a value that it touches.")
     pairs_above_threshold: Literal[0] = 0
+    rests_on: str = Field(
+        default="",
+        description="What has to be true of values, people and the adversary for this to hold.",
+    )
     worst_in_release: ClosestPair | None = Field(
         default=None,
         description="Of the pairs that this release touches, the one closest to its threshold.",

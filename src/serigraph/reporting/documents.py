@@ -73,6 +73,7 @@ def certificate_of(release: Unpublished, files: Mapping[str, str]) -> Certificat
         guarantee=Guaranteed(
             largest_probability=str(figures["largest_probability"]),
             pairs=figures["pairs_checked"],
+            rests_on=release.assumption.rests_on(),
             worst_in_release=figures["worst_in_release"],
             worst_in_series=figures["worst_in_series"],
         ),

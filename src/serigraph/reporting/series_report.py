@@ -146,7 +146,7 @@ def _certificate(
     latest = releases[-1]
     worst = audit.over_all.worst
     singled = SingledOut.over([each.summary for each in releases])
-    overridden = assumption_of(releases).overridden
+    assumption = assumption_of(releases)
     return Certificate(
         kind="series",
         made_by=f"serigraph {__version__}",
@@ -163,6 +163,7 @@ def _certificate(
         guarantee=Guaranteed(
             largest_probability=str(audit.over_all.largest),
             pairs=audit.over_all.pairs,
+            rests_on=assumption.rests_on(),
             worst_in_series=ClosestPair(**worst.to_json()) if worst else None,
         ),
         figures={
@@ -170,7 +171,7 @@ def _certificate(
             "releases": latest.number,
             "mean_probability": audit.over_all.mean,
             **(asdict(singled) if singled is not None else {}),
-            **({OVERRIDDEN: list(overridden)} if overridden else {}),
+            **({OVERRIDDEN: list(assumption.overridden)} if assumption.overridden else {}),
             **_cohort_figures(audit),
         },
         files=files,
