@@ -20,7 +20,7 @@ CLASS = "any of four"
 
 @pytest.fixture(scope="module")
 def hospital() -> Clinic:
-    return clinic(releases=4, people=500, registered=1200, seed=3)
+    return clinic(releases=4, people=500, registered=1200, seed=6)
 
 
 def with_sets(hospital: Clinic, seed: int = 5) -> list[pl.DataFrame]:
