@@ -73,9 +73,10 @@ SMALL := $(addprefix tests/,charts model policy privacy recoding tables utility 
 	$(addprefix ledger/test_,damage.py export.py past.py person_numbers.py refusals.py round_trip.py) \
 	$(addprefix publishing/test_,first_plan.py frames.py running_example.py suppression.py) \
 	$(addprefix report/test_,documents.py signatures.py verify.py) \
-	cli/test_commands.py engines/test_feasibility.py planning/test_plan.py verification/test_on_disk.py verification/test_verify.py)
+	cli/test_commands.py engines/test_feasibility.py planning/test_plan.py verification/test_on_disk.py verification/test_verify.py cohorts)
 SLOW := $(addprefix --deselect=tests/,grouping/test_past.py::test_who_has_spent_most_is_not_the_holder_more_often_than_others \
-	planning/test_plan.py::test_the_command)
+	planning/test_plan.py::test_the_command report/test_verify.py::test_the_command \
+	tables/test_roles.py::test_where_rows_are_people_no_repeated_id_is_preferred_to_a_unique_one)
 coverage: $(READY_DEV)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadfile --hypothesis-profile few \
 		-W "ignore:overflow encountered in scalar:RuntimeWarning" --cov --cov-report=term $(SLOW) $(SMALL)

@@ -80,8 +80,8 @@ def arranged(
             "among people with the same past",
             where=f"release {plan.label}",
             remedy='give a registry and set adversary = "presence unknown" (in a new series, once '
-            'a release is out), set the persistence of permanent values to "any", leave out the '
-            "people concerned, or protect fewer values",
+            "a release is out), set a larger cohort_size before the first release, or protect "
+            "fewer values",
             problems=[f"value {name!r}" for name in beyond.values[:20]],
         ) from None
 

@@ -59,10 +59,6 @@ class CohortTerms:
         """Whether a protected value or class does."""
         return self.protect(name).persists
 
-    def comes_and_goes(self, name: str) -> bool:
-        """Whether people may hold a value or class that persists at some times only."""
-        return self.protect(name).persistence == "any"
-
     def threshold_of(self, name: str) -> Fraction:
         """The threshold of a value or class."""
         return self.protect(name).threshold

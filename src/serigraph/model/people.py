@@ -228,6 +228,14 @@ class Population(Undisclosed):
             [each for each in held if each not in taken[place]]
             for place, held in zip(places.tolist(), self.values.gather(entries), strict=True)
         ]
+        return self.with_values(places, left)
+
+    def with_values(self, places: NDArray[np.int64], left: list[list[str]]) -> Population:
+        """The population in which some people, all of them present, have fewer values: those whose
+        set is empty no longer have a record, but stay in place as absent members."""
+        covers = [each.covers() for each in self.protected]
+        records = self.records()
+        entries = np.searchsorted(records, places)
         present = self.present.copy()
         present[places] = [bool(each) for each in left]
         kept = np.ones(len(self.held), dtype=np.bool_)

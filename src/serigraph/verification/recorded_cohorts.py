@@ -36,10 +36,6 @@ class CohortTerms(Protocol):
         """Whether a protected value does, held by anybody now or not."""
 
     @property
-    def comes_and_goes(self) -> Callable[[str], bool]:
-        """Whether people may hold a value that persists at some times only."""
-
-    @property
     def threshold_of(self) -> Callable[[str], Fraction]:
         """The threshold of a value that persists."""
 

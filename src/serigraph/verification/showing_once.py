@@ -1,7 +1,8 @@
 """The promise for values that persist where somebody may know who is present: everything that a
 release must show if each value is shown once only.
 
-People whom no cohort holds are *free*. They are alike if they were members of the same releases.
+People are alike if they were members of the same releases, and never again once a group of theirs
+has shown a value that persists. Such a group shows nothing else.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from serigraph.verification.earlier import EarlierReleases
 from serigraph.verification.faithfulness import contents
 from serigraph.verification.membership import (
     are_same_parts,
-    check_groups,
     recorded_places,
     rows_of,
 )
@@ -45,14 +45,8 @@ class _People:
 
     place: NDArray[np.int64]  # among those recorded, or -1
     cohort: NDArray[np.int64]  # before this release, or -1
-    is_retired: NDArray[np.bool_]  # before this release
     is_released: NDArray[np.bool_]
     row: NDArray[np.int64]  # the place here of each person of the release
-
-    @property
-    def was(self) -> NDArray[np.int64]:
-        """The cohort before this release of everybody in it, or -1."""
-        return self.cohort[self.row]
 
 
 @dataclass(frozen=True)
@@ -63,11 +57,12 @@ class _Shown:
     value: NDArray[np.int64]
     group: NDArray[np.int64]  # of everybody in the release
 
-    def groups(self, of_values: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which groups show one of some values."""
+    @property
+    def is_in_cohort(self) -> NDArray[np.bool_]:
+        """Who in the release is in a group that shows such a value."""
         found = np.zeros(int(self.group.max(initial=-1)) + 1, dtype=np.bool_)
-        found[self.group[self.holder[of_values[self.value]]]] = True
-        return found
+        found[self.group[self.holder]] = True
+        return np.asarray(found[self.group])
 
 
 def check_shown_once(
@@ -92,11 +87,9 @@ def check_shown_once(
     holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
     shown = _Shown(holder[number >= 0], number[number >= 0], proposal.group)
     _check_boxes(population, proposal, where)
-    _check_content(table, population, people, where)
-    _check_standing(population, people, recorded, shown, rules)
+    _check_content(table, population, people, shown, where)
     _check_free(table, earlier, people, shown, values, rules)
-    comes_and_goes = np.array([rules.terms.comes_and_goes(each.name) for each in values], np.bool_)
-    _check_changes(population, people, recorded, proposed, shown, comes_and_goes, where)
+    _check_changes(population, recorded, proposed, shown, where)
     crowds = _crowds(people, recorded, proposed, population, shown, len(values))
     worst = check_crowds(crowds, values, rules.known_members, where)
     return CohortFindings(
@@ -122,11 +115,12 @@ def _check_table(table: Population, terms: CohortTerms, where: str) -> None:
 
 
 def _check_past(recorded: RecordedCohorts, where: str) -> None:
-    """Refuse holders who were in no cohort, and cohorts that were formed without one."""
+    """Refuse holders who were in no cohort, and cohorts that were formed without one or stand."""
     cohort = recorded.cohort[recorded.holder]
     has_holder = np.zeros(recorded.formed, dtype=np.bool_)
     has_holder[cohort[cohort >= 0]] = True
-    if (cohort < 0).any() or not has_holder[recorded.cohort[recorded.cohort >= 0]].all():
+    has_all = has_holder[recorded.cohort[recorded.cohort >= 0]].all()
+    if (cohort < 0).any() or not has_all or recorded.is_live.any():
         raise GuaranteeExceeded(
             "values that persist were shown more than once in earlier releases",
             where=where,
@@ -151,12 +145,11 @@ def _people(
         raise ImpossibleState("a release shows somebody who is not in its table", where=where)
     place, _ = recorded_places(recorded, table.ids, proposed.retired.clear())
     cohort = np.append(recorded.cohort, -1)[place]
-    is_retired = np.append(recorded.retired, 0)[place] > 0
     is_released = np.zeros(table.size, dtype=np.bool_)
     is_released[row] = True
-    if (is_retired & is_released).any():
+    if ((cohort >= 0) & is_released).any():
         raise ImpossibleState("somebody who retired is in the release", where=where)
-    return _People(place, cohort, is_retired, is_released, row)
+    return _People(place, cohort, is_released, row)
 
 
 def _check_boxes(population: Population, proposal: Proposal, where: str) -> None:
@@ -174,55 +167,25 @@ def _check_boxes(population: Population, proposal: Proposal, where: str) -> None
             raise ImpossibleState("a region is larger than its people need", where=where)
 
 
-def _check_content(table: Population, population: Population, people: _People, where: str) -> None:
-    """Refuse a record that is not that of the table."""
-    covering, (whole, shown) = contents(table, [(population, people.row)], where)
-    has_record = np.zeros(table.size, dtype=np.bool_)
-    has_record[people.row[population.present]] = True
-    if not np.array_equal(whole.shown[has_record[whole.shown // covering.values]], shown.shown):
-        raise ImpossibleState("a record is not that of the table", where=where)
-
-
-def _check_standing(
-    population: Population,
-    people: _People,
-    recorded: RecordedCohorts,
-    shown: _Shown,
-    rules: Rules,
+def _check_content(
+    table: Population, population: Population, people: _People, shown: _Shown, where: str
 ) -> None:
-    """Refuse a cohort that is not published as it must be: all who are here, in a group of their
-    own, with no value that persists, and as many without a record as were shown as holders."""
-    where = rules.where
-
-    def refuse_if(is_wrong: bool | np.bool_, what: str) -> None:
-        if is_wrong:
-            raise ImpossibleState(what, where=where)
-
-    must_be = (people.cohort >= 0) & ~people.is_retired
-    here = np.bincount(people.cohort[must_be], minlength=recorded.formed)
-    holders = distinct(recorded.holder)
-    slots = np.minimum(np.bincount(recorded.cohort[holders], minlength=recorded.formed), here)
-    is_shown = here - slots >= max(rules.minimum_size, 1)
-    must_be[must_be] = is_shown[people.cohort[must_be]]
-    is_member = people.cohort >= 0
-    refuse_if((must_be & ~people.is_released).any(), "a member of a cohort is missing")
-    refuse_if(
-        (is_member & people.is_released & ~must_be).any(),
-        "members of a cohort are in the release of whom too few would have a record",
+    """Refuse a record that is not that of the table: whole in a group without a value that
+    persists, and otherwise the protected values alone, nobody else having a record."""
+    covering, (whole, found) = contents(table, [(population, people.row)], where)
+    is_partial = np.zeros(table.size, dtype=np.bool_)
+    is_partial[people.row[shown.is_in_cohort]] = True
+    is_protected = covering.start[1:] > covering.start[:-1]
+    place, value = np.divmod(whole.shown, covering.values)
+    must_be = people.is_released[place] & (
+        ~is_partial[place] | np.append(is_protected, False)[value]
     )
-    was = people.was
-    stands = was >= 0
-    check_groups(was[stands], shown.group[stands], where)
-    owner = np.full(int(shown.group.max(initial=-1)) + 1, -1)
-    owner[shown.group] = was
-    refuse_if((owner[shown.group] != was).any(), "people of a cohort are in a group with others")
-    refuse_if(stands[shown.holder].any(), "a value that persists is shown a second time")
-    refuse_if(not population.present[~stands].all(), "somebody free is in the release unrecorded")
-    without = np.bincount(was[stands & ~population.present], minlength=recorded.formed)
-    refuse_if(
-        (without != np.where(is_shown, slots, 0)).any(),
-        "other than as many members of a cohort as were shown as holders have no record",
-    )
+    if not np.array_equal(whole.shown[must_be], found.shown):
+        raise ImpossibleState("a record is not what the table says, or shows more", where=where)
+    has_record = ~is_partial
+    has_record[place[must_be]] = True
+    if (population.present != has_record[people.row]).any():
+        raise ImpossibleState("other people have a record than those who must", where=where)
 
 
 def _check_free(
@@ -235,7 +198,7 @@ def _check_free(
 ) -> None:
     """Refuse if people who share their past are not all in the release, or all out of it if they
     are too few; and other groups than the cells that quasi-identifiers and counts make."""
-    is_free = (people.cohort < 0) & ~people.is_retired
+    is_free = people.cohort < 0
     past = earlier.attendance(table.ids.filter(pl.Series(is_free)))
     _, sharing, shares = np.unique(past, return_inverse=True, return_counts=True)
     must_be = shares[sharing] >= rules.terms.size
@@ -251,13 +214,10 @@ def _check_free(
         raise ImpossibleState("somebody free is missing from the release", where=rules.where)
     if not must_be.any():
         return
-    free = np.flatnonzero(people.was < 0)  # in the release
-    place = np.full(len(people.row), -1)
-    place[free] = np.arange(len(free))
-    held = Held(place[shown.holder], shown.value, values, rules.known_members, rules.minimum_size)
+    held = Held(shown.holder, shown.value, values, rules.known_members, rules.minimum_size)
     positions = [domain.positions() for domain in table.domains]
-    cells = cut_by_counts(table.codes[:, people.row[free]], positions, past[must_be], held)
-    if not are_same_parts(distinct_numbers(shown.group[free]), cells):
+    cells = cut_by_counts(table.codes[:, people.row], positions, past[must_be], held)
+    if not are_same_parts(distinct_numbers(shown.group), cells):
         raise ImpossibleState(
             "the groups are not those that quasi-identifiers and counts make", where=rules.where
         )
@@ -274,27 +234,20 @@ def distinct_numbers(number: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _check_changes(
     population: Population,
-    people: _People,
     recorded: RecordedCohorts,
     proposed: ProposedCohorts,
     shown: _Shown,
-    comes_and_goes: NDArray[np.bool_],
     where: str,
 ) -> None:
-    """Refuse other new cohorts than the groups of free people that show a value that persists, and
-    other retirements than those of the groups that show one that comes and goes."""
+    """Refuse other new cohorts than the groups that show a value that persists, and if not all of
+    their people retire at once, or others do."""
 
     def refuse_if(is_wrong: bool | np.bool_, what: str) -> None:
         if is_wrong:
             raise ImpossibleState(what, where=where)
 
-    was, cohort, group = people.was, proposed.cohort, shown.group
-    stands = was >= 0
-    refuse_if((cohort[stands] != was[stands]).any(), "a member was moved to another cohort")
-    joins = shown.groups(np.ones(len(comes_and_goes), dtype=np.bool_))[group] & ~stands
-    refuse_if(
-        (cohort[~stands & ~joins] != -1).any(), "people join a cohort whose group shows no value"
-    )
+    cohort, group, joins = proposed.cohort, shown.group, shown.is_in_cohort
+    refuse_if((cohort[~joins] != -1).any(), "people join a cohort whose group shows no value")
     refuse_if(
         (cohort[joins] < recorded.formed).any(),
         "people who were shown with a value join no cohort, or one that was formed before",
@@ -304,12 +257,11 @@ def _check_changes(
             not are_same_parts(distinct_numbers(cohort[joins]), distinct_numbers(group[joins])),
             "the new cohorts are not the groups that show a value that persists",
         )
-    retires = shown.groups(comes_and_goes)[group] & ~stands
     retired = proposed.retired
     refuse_if(
         retired.dtype != population.ids.dtype
-        or not retired.sort().equals(population.ids.filter(pl.Series(retires))),
-        "other people retire than those of groups that show a value that comes and goes",
+        or not retired.sort().equals(population.ids.filter(pl.Series(joins))),
+        "other people retire than those of groups that show a value that persists",
     )
 
 

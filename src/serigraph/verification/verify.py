@@ -74,7 +74,8 @@ def verify(
     check_proposal(population, proposal, where)
     check_rows(population, proposal, where)
     shown = Shown.of(population, proposal.group)
-    size = shown.present if presence_known else shown.people
+    # Where values persist, members without a record are listed too, and all of them give cover.
+    size = shown.present if presence_known and cohort_terms is None else shown.people
     _check_sizes(size, minimum_size, where)
     standing: CohortFindings | None = None
     if table is not None and cohort_terms is not None and proposal.cohorts is not None:
