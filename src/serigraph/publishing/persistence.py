@@ -222,8 +222,8 @@ def notes_on_cohorts(figures: Mapping[str, Any], left_out: int) -> tuple[str, ..
         )
     if retired:
         notes.append(
-            f"{counted(retired, 'person has', 'people have')} retired from a cohort, and will not "
-            "be in any later release"
+            f"{counted(retired, 'person is', 'people are')} left out for good: retired from a "
+            "cohort"
         )
     if withheld:
         notes.append(
