@@ -570,9 +570,10 @@ def test_the_certificate_of_a_release(made: Made, number: int) -> None:
     guarantee = certificate["guarantee"]
     touched = series.touched()
     assert set(guarantee) == {
-        *("largest_probability", "pairs", "pairs_above_threshold"),
+        *("largest_probability", "pairs", "pairs_above_threshold", "rests_on"),
         *("worst_in_release", "worst_in_series"),
     }
+    assert guarantee["rests_on"] == "values change freely between releases"
     assert Fraction(guarantee["largest_probability"]) == max(touched.values())
     assert guarantee["pairs"] == len(touched)
     assert guarantee["pairs_above_threshold"] == len(series.above(series.probabilities())) == 0

@@ -179,8 +179,8 @@ def kept_groups(
 
 
 def shown_size(release: ReleaseRecord) -> str:
-    """The column of the ledger that says how many members a bucketised release shows: where values
-    persist, also those whose records are withheld."""
+    """The column of the ledger that has the members of a group as the adversary sees them, and as a
+    bucketised release shows them: where values persist, with those whose records are withheld."""
     is_shown = release.is_presence_known and not has_part(release, COHORTS)
     return "present" if is_shown else "size"
 

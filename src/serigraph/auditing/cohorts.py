@@ -171,51 +171,6 @@ class _Known(Undisclosed):
             formed=formed,
         )
 
-    def away(
-        self, person: NDArray[np.int64], group: NDArray[np.int64], present: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Members of standing cohorts who are not among the people of a release, each with the
-        group of its cohort.
-
-        If as many records of a cohort are withheld as it has published holders, the release tells
-        the same of all its members, here or away: attendance is taken to say nothing about values.
-        """
-        cohorts = int(self.cohort.max(initial=-1)) + 1
-        slots = np.bincount(
-            self.cohort[np.unique(self.pair & (2**_BITS - 1))] + 1, minlength=cohorts + 1
-        )[1:]
-        is_live = (self.cohort >= 0) & (self.retired == 0)
-        here = is_live[person]
-        cohort = self.cohort[person[here]]
-        size = np.bincount(cohort, minlength=cohorts)
-        withheld = np.bincount(cohort[~present[here]], minlength=cohorts)
-        of_cohort = np.full(cohorts, -1, dtype=np.int64)
-        of_cohort[cohort] = group[here]
-        is_told_alike = (size > 0) & (slots > 0) & (withheld == np.minimum(slots, size))
-        is_away = is_live.copy()
-        is_away[person] = False
-        is_away[is_away] = is_told_alike[self.cohort[is_away]]
-        away = np.flatnonzero(is_away)
-        return away, of_cohort[self.cohort[away]]
-
-
-def standing_before(series: Series, releases: Sequence[ReleaseRecord]) -> Iterator[_Known]:
-    """What the ledger knew before each release."""
-    people = sum(release.newcomers for release in releases)
-    nobody = np.empty(0, dtype=np.int64)
-    before = _Known(
-        np.full(people, -1, dtype=np.int64),
-        np.zeros(people, dtype=np.int64),
-        nobody,
-        pl.Series(dtype=pl.String),
-    )
-    if not any(has_part(release, COHORTS) for release in releases):
-        yield from (before for _ in releases)
-        return
-    for _, after in _followed(series, releases):
-        yield before
-        before = after
-
 
 def _followed(
     series: Series, releases: Sequence[ReleaseRecord]

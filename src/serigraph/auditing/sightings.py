@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.auditing.cohorts import standing_before
 from serigraph.auditing.evidence import Evidence
 from serigraph.auditing.from_releases import Matched
 from serigraph.auditing.reading import ReadRelease
@@ -51,7 +50,7 @@ def sightings_in_ledger(
     layout = Layout(series.path)
     number = _numbered(evidence.values)
     found = []
-    for release, before in zip(releases, standing_before(series, releases), strict=True):
+    for release in releases:
         people, groups = read_part(layout, release, MEMBERS), read_part(layout, release, GROUPS)
         sees_records = release.is_presence_known and not has_part(release, COHORTS)
         if sees_records:
@@ -63,20 +62,12 @@ def sightings_in_ledger(
             .sort("index")
         )
         records = groups["present"].to_numpy().astype(np.int64)
-        person, group, present = (
-            people[name].to_numpy() for name in ("person", "group", "present")
-        )
-        person, group = person.astype(np.int64), group.astype(np.int64)
-        if has_part(release, COHORTS) and not release.hides_presence:
-            away, of_away = before.away(person, group, present)
-            person, group = np.append(person, away), np.append(group, of_away)
-            present = np.append(present, np.zeros(len(away), dtype=np.bool_))
         found.append(
             Sightings(
-                person=person,
-                group=group,
-                present=present,
-                members=records if sees_records else np.bincount(group, minlength=len(records)),
+                person=people["person"].to_numpy().astype(np.int64),
+                group=people["group"].to_numpy().astype(np.int64),
+                present=people["present"].to_numpy(),
+                members=records if sees_records else groups["size"].to_numpy().astype(np.int64),
                 records=records,
                 shown_group=shown["group"].to_numpy().astype(np.int64),
                 shown_value=shown["index"].to_numpy(),

@@ -55,16 +55,10 @@ def persistence_costs(
     """The costs of "permanent" and "any" for some or all people of a table and a registry."""
     hides_presence = has_registry and policy.guarantee.adversary != "presence known"
     pool = _Pool.of(population, hides_presence, return_rate, seed)
-    kinds: tuple[Persistence, ...] = ("permanent", "any")
-    found: list[PersistenceCost] = []
-    for kind in kinds:
-        if found and hides_presence:  # cohorts stand for good, whatever values do
-            found.append(replace(found[0], persistence=kind))
-            continue
-        under = _all_of(policy, kind)
-        thresholds = {value.name: value.threshold for value in population.protected}
-        found.append(_rehearsed(pool, kind, _rules(under, thresholds), releases, seed))
-    return tuple(found)
+    thresholds = {value.name: value.threshold for value in population.protected}
+    rules = _rules(_all_of(policy, "any"), thresholds)
+    found = _rehearsed(pool, "any", rules, releases, seed)
+    return replace(found, persistence="permanent"), found  # both are kept in the same way
 
 
 def transient_cost(expected: Sequence[Expected], releases: int) -> PersistenceCost:
@@ -230,7 +224,7 @@ class _Tally:
             most_waiting=self._waiting,
             withheld_share=sum(each for _, each in self._records) / max(records, 1),
             withheld_at_last=withheld_at_last / max(last, 1),
-            holders_shown=np.count_nonzero(self._shown & self._held) / held if held else 1.0,
+            holders_shown=float(np.count_nonzero(self._shown & self._held) / held) if held else 1.0,
             is_whole=not too_frequent,
             too_frequent=too_frequent,
         )
