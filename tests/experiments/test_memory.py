@@ -28,9 +28,11 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Series]:
         name: (folder / "tables" / name).read_bytes() for name in ("policy.toml", "protected.txt")
     }
     series = Series.create(folder / "series", files)
+    registry = folder / "tables/registry.parquet"
+    stay = (folder / "tables/protected.txt").read_text(encoding="utf-8").splitlines()
     for number in range(1, 4):
         table = folder / "tables" / f"round-{number:02}.parquet"
-        publish(table, series, registry=folder / "tables/registry.parquet")
+        publish(table, series, registry=registry, assume_transient=stay)
     return folder, series
 
 
