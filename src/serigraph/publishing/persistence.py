@@ -38,7 +38,6 @@ class Assumption:
     has_transient: bool  # some values are taken as transient, stated or not
     has_persisting: bool  # the policy says of some values that they may persist
     overridden: tuple[str, ...]  # kept as transient without the check, in any release
-    has_permanent: bool = False  # the policy says of some values that they are kept for life
     hides_presence: bool = False  # nobody knows who of a larger registry has a record
     may_depart: bool = True  # people may leave the registry
 
@@ -68,7 +67,6 @@ class Assumption:
             overridden=tuple(
                 sorted({name for each in summaries for name in each.get(OVERRIDDEN, ())})
             ),
-            has_permanent="permanent" in stated.values(),
             hides_presence=has_registry and guarantee.get("adversary") != PRESENCE_KNOWN,
             may_depart=guarantee.get("departures") != "refuse",
         )
@@ -83,10 +81,7 @@ class Assumption:
         if self.hides_presence:
             leaving = "leaving the registry says nothing about a person's values"
             return (*found, *([leaving] if self.may_depart else []))
-        found.append("being in a table says nothing about a person's values")
-        if self.has_permanent:
-            found.append("nobody comes to hold a permanent value later")
-        return tuple(found)
+        return (*found, "being in a table says nothing about a person's values")
 
     def rests_on(self) -> str:
         """All conditions of the promise in one clause.
@@ -232,8 +227,8 @@ def notes_on_cohorts(figures: Mapping[str, Any], left_out: int) -> tuple[str, ..
         )
     if withheld:
         notes.append(
-            f"{counted(withheld, 'record is', 'records are')} withheld, so that values shown once "
-            "are not shown again"
+            f"{counted(withheld, 'record is', 'records are')} withheld: a group with a value that "
+            "persists shows nothing else"
         )
     if left_out:
         notes.append(
