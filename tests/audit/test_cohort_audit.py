@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -125,20 +124,20 @@ def test_status_and_history_speak_of_classes(made: Made, tmp_path: Path) -> None
             assert found.survival == 1 - found.probability
     assert max(seen) <= expected.largest("HIV", known)
     told = run("status", series.path)
-    assert "Values that persist:" in told.stdout
+    assert "Values that persist:" in told.out
     told = run("history", series.path, "--person", person, "--value", "HIV")
-    assert "exposures do not add up" in told.stdout
-    assert json.loads(run("status", series.path, "--json").stdout)["cohorts"]["people"] > 0
+    assert "exposures do not add up" in told.out
+    assert run("status", series.path, "--json").json["cohorts"]["people"] > 0
 
 
 def test_the_command_says_what_the_promise_rests_on(made: Made) -> None:
     series = made[0]
     told = run("audit", series.path)
-    assert told.returncode == 0, told.stderr
-    assert "suspect one member of a cohort" in told.stdout.splitlines()[-1]
-    assert "secret" not in told.stdout
-    found = json.loads(run("audit", series.path, "--json").stdout)
-    assert found["rests_on"] in told.stdout
+    assert told.code == 0, told.err
+    assert "suspect one member of a cohort" in told.out.splitlines()[-1]
+    assert "secret" not in told.out
+    found = run("audit", series.path, "--json").json
+    assert found["rests_on"] in told.out
     assert found["audit"]["cohorts"][-1]["people"] > 0
 
 

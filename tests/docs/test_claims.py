@@ -37,8 +37,9 @@ def test_it_is_nowhere(claim: str) -> None:
 def test_values_that_persist_are_the_first_limit() -> None:
     """Where a reader looks first: the README's limits, and the top of the page on limits."""
     limits = (ROOT / "docs" / "known-limits.md").read_text(encoding="utf-8")
-    assert re.findall("^## (.*)$", limits, re.MULTILINE)[0] == "Chronic values are found out"
+    first = re.findall("^## (.*)$", limits, re.MULTILINE)[0]
+    assert first == "Chronic values called transient are found out"
     assert "| q = 1, generalised, r = 0.8, presence known | 14 % | 57 % | 94 % | 100 % |" in limits
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     section = readme.split("## Limits\n")[1].split("\n## ")[0]
-    assert section.strip().startswith("**Values that persist are found out.**")
+    assert section.strip().startswith("**Say which values persist.**")

@@ -71,6 +71,7 @@ def would_run(cell: str) -> bool:
     return False
 
 
+@pytest.mark.usefixtures("values_may_stay")
 @pytest.mark.parametrize("form", ["generalised", "bucketised"])
 @pytest.mark.parametrize("kind", ["single", "rows"])
 def test_formulas_are_quoted_and_read_back(form: str, kind: str, tmp_path: Path) -> None:

@@ -157,6 +157,7 @@ def test_whoever_is_known_to_be_absent_hides_nobody(hospital: Clinic, tmp_path: 
         assert all(group.size == group.present for group in groups.values())
 
 
+@pytest.mark.usefixtures("values_may_stay")
 def test_a_new_value_of_a_taxonomy(hospital: Clinic, tmp_path: Path) -> None:
     table = hospital.tables[0]
     strange = table.with_columns(
@@ -174,6 +175,7 @@ def test_a_new_value_of_a_taxonomy(hospital: Clinic, tmp_path: Path) -> None:
     check_series(series, [table, strange], exported=folder, meaning=meaning)
 
 
+@pytest.mark.usefixtures("values_may_stay")
 @pytest.mark.parametrize("output", FORMS)
 @pytest.mark.parametrize("returning", [0.7, 0.9])
 def test_a_schedule_that_learns_needs_no_suppression_where_a_constant_ratio_needs_none(

@@ -324,6 +324,7 @@ def test_where_a_budget_is_used_up_no_number_is_told(tmp_path: Path) -> None:
     assert len(series.releases()) == 1
 
 
+@pytest.mark.usefixtures("values_may_stay")
 def test_a_value_that_some_group_does_not_bear_is_withdrawn_entirely(tmp_path: Path) -> None:
     """To leave it out of that group alone would tell where it was."""
     series = series_of(tmp_path / "clinic", strategy='name = "geometric"\nfactor = 2')

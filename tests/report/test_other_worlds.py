@@ -104,3 +104,95 @@ def test_documents_do_not_say_whether_the_holder_is_the_same_again(
         assert same == members
         assert again == files
         assert not any("'HIV' is not transient" in note for note in others)
+
+
+PERSISTING = """version = 1
+[person]
+id = "id"
+[quasi_identifiers.age]
+kind = "numeric"
+[quasi_identifiers.zip]
+kind = "numeric"
+[sensitive]
+column = "diagnosis"
+[protected]
+values = ["HIV", "lupus"]
+[protected.persistence]
+default = "{persistence}"
+[guarantee]
+threshold = "1/2"
+adversary = "{adversary}"
+cohort_size = 6
+[output]
+form = "{form}"
+files = ["csv"]
+"""
+
+
+def persisting_series(
+    path: Path, swapped: tuple[int, int], *, adversary: str, **options: str
+) -> tuple[list[dict[str, str]], list[int]]:
+    """Three releases of a panel in which two people have changed places; some leave the registry
+    before the last. The public files of each release, and the class of person 7 at the end."""
+    policy = PERSISTING.format(adversary=adversary, **options).encode()
+    series = Series.create(path, {"policy.toml": policy})
+    everybody = people(-1).drop("diagnosis")
+    held = ["HIV" if n in (7, 31) else "lupus" if n in (7, 12) else "flu" for n in range(60)]
+    draw = np.random.default_rng(8)
+    hides_presence = adversary == "presence unknown"
+    place = list(range(60))
+    place[swapped[0]], place[swapped[1]] = swapped[1], swapped[0]
+    published = []
+    for number in range(1, 4):
+        is_there = draw.random(60) < 0.9
+        is_there[[7, 12, 31]] |= number == 1
+        is_listed = ~np.isin(np.arange(60), [20, 50]) | (number < 3)
+        # Where presence is known, people change places in what they hold only.
+        attends = is_there[place] if hides_presence else is_there
+        values = pl.Series("diagnosis", [held[n] for n in place])
+        made = serigraph.publish(
+            everybody.with_columns(values).filter(pl.Series(attends & is_listed)),
+            series,
+            registry=everybody.filter(pl.Series(is_listed)) if hides_presence else None,
+            label=f"r{number}",
+            randomness=SeededRandomness(number),
+            published_at=AT,
+        )
+        digest = re.compile(r"[0-9a-f]{8,}")
+        published.append(
+            {
+                each.name: digest.sub("", "\n".join(sorted(each.read_text().splitlines())))
+                for each in made.folder.iterdir()
+            }
+        )
+    whole = path.parent / f"{path.name}-exported"
+    serigraph.export(path, whole, confidential=True)
+    cohorts, retired = (
+        pl.read_parquet(whole / f"{name}.parquet").with_columns(pl.col("person").cast(pl.Int64))
+        for name in ("cohorts", "retired")
+    )
+    together = cohorts.join(retired, on="person", how="left").select(
+        "person", pl.struct("cohort", pl.col("release_right").fill_null(0)).alias("class")
+    )
+    mine = together.filter(pl.col("person") == 7)["class"]
+    return published, together.filter(pl.col("class").is_in(mine.implode()))["person"].to_list()
+
+
+@pytest.mark.parametrize("form", ["bucketised", "generalised"])
+@pytest.mark.parametrize(
+    ("adversary", "persistence"),
+    [("presence unknown", "any"), ("presence known", "any"), ("presence known", "permanent")],
+)
+def test_people_of_a_class_can_change_places(
+    form: str, adversary: str, persistence: str, tmp_path: Path
+) -> None:
+    """What they hold over all releases, and where nobody knows it, when they are there."""
+    options = {"form": form, "adversary": adversary, "persistence": persistence}
+    files, members = persisting_series(tmp_path / "first", (7, 7), **options)
+    assert 7 in members
+    assert len(members) > 1
+    assert all({"report.html", "certificate.json"} <= each.keys() for each in files)
+    for other in members:
+        again, same = persisting_series(tmp_path / f"world-{other}", (7, other), **options)
+        assert same == members
+        assert again == files

@@ -17,7 +17,7 @@ import polars as pl
 
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.layout import Layout
-from serigraph.ledger.parts import GROUPS, VALUES, read_part
+from serigraph.ledger.parts import COHORTS, GROUPS, VALUES, has_part, read_part
 from serigraph.recoding.output import DIALECT, as_meant
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 from serigraph.tables import ProtectedChoice, read_table
@@ -60,6 +60,8 @@ def compare_files(series: Series, release: ReleaseRecord) -> Agreement:
     elif len(tables) == 1:
         shown, kept = shown_compositions(tables[0], release), kept_compositions(groups, values)
         differences = generalised_differences(compared_compositions(shown, kept))
+        if differences and has_part(release, COHORTS):
+            differences = _merged_differences(tables[0], groups, values, release)
     else:
         shown_sizes, shown_values = shown_groups(*tables)
         kept_sizes, kept_values = kept_groups(groups, values, release)
@@ -88,12 +90,17 @@ def column_of_sets(release: ReleaseRecord, tables: Sequence[str]) -> str:
 
 def shown_compositions(table: pl.DataFrame, release: ReleaseRecord) -> pl.DataFrame:
     """The number of regions of a generalised table with each composition."""
+    region, held = _regions(table, release)
+    return _compositions(region.group_by("region").len(_ROWS), held, "region")
+
+
+def _regions(table: pl.DataFrame, release: ReleaseRecord) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The region of each row, and how many rows of each region hold each protected value."""
     sensitive = release.policy["sensitive"]["column"]
     # A row of nulls only would be dropped by no grouping; equal regions get equal numbers.
     cells = pl.DataFrame([column for column in table.get_columns() if column.name != sensitive])
     region = cells.select(pl.struct(pl.all()).rank("dense").alias("region"))
-    held = _held(region["region"], _sets(table[sensitive]), release)
-    return _compositions(region.group_by("region").len(_ROWS), held, "region")
+    return region, _held(region["region"], _sets(table[sensitive]), release)
 
 
 def kept_compositions(groups: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
@@ -124,6 +131,29 @@ def generalised_differences(compared: tuple[int, int, int, int]) -> list[str]:
     return problems
 
 
+def _merged_differences(
+    table: pl.DataFrame, groups: pl.DataFrame, values: pl.DataFrame, release: ReleaseRecord
+) -> list[str]:
+    """Cohorts may lie in the same region, and the table shows them as one. The ledger does not know
+    regions, so that what is compared is sums."""
+    region, held = _regions(table, release)
+    regions = region["region"].n_unique()
+    problems = []
+    if regions > groups.height:
+        problems.append(f"the table shows {regions:,} regions of {groups.height:,} groups")
+    if region.height != int(groups["present"].sum()):
+        problems.append("the table and the ledger have different numbers of records")
+    wrong = _unequal(
+        held.group_by("value").agg(pl.col("count").cast(pl.Int64).sum()),
+        values.group_by("value").agg(pl.col("count").cast(pl.Int64).sum()),
+        ["value"],
+        "count",
+    )
+    if wrong:
+        problems.append(f"{wrong:,} value counts differ between the table and the ledger")
+    return problems
+
+
 def shown_groups(members: pl.DataFrame, held: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Size of each group, and how often it holds each value, in a bucketised release."""
     sizes = members.group_by(pl.col(GROUP).cast(pl.Int64).alias("group")).len("n")
@@ -149,8 +179,10 @@ def kept_groups(
 
 
 def shown_size(release: ReleaseRecord) -> str:
-    """The column of the ledger that says how many members a bucketised release shows."""
-    return "present" if release.is_presence_known else "size"
+    """The column of the ledger that has the members of a group as the adversary sees them, and as a
+    bucketised release shows them: where values persist, with those whose records are withheld."""
+    is_shown = release.is_presence_known and not has_part(release, COHORTS)
+    return "present" if is_shown else "size"
 
 
 def compared_groups(

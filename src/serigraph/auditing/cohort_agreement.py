@@ -95,7 +95,7 @@ class _Roll:
         split = len(pairs) - len(np.unique(pairs))
         if split:
             yield f"{split:,} cohorts are split between groups"
-        if not _is_presence_hidden(release):
+        if not release.hides_presence:
             return
         outside = int(np.count_nonzero(~is_in))
         if outside:
@@ -133,7 +133,7 @@ def _compare_holders(layout: Layout, release: ReleaseRecord, roll: _Roll) -> Ite
     alone = int(np.count_nonzero(roll.cohort[person] < 0))
     if alone:
         yield f"{alone:,} holders of values that persist are in no cohort"
-    if _is_presence_hidden(release):
+    if release.hides_presence:
         return
     again = int(np.count_nonzero(roll.joined[person] < release.number)) - alone
     if again:
@@ -143,12 +143,6 @@ def _compare_holders(layout: Layout, release: ReleaseRecord, roll: _Roll) -> Ite
     beside = int((~records["person"].is_in(person)).sum())
     if beside:
         yield f"{beside:,} records stand beside a value that may be shown once"
-
-
-def _is_presence_hidden(release: ReleaseRecord) -> bool:
-    """Whether nobody knows who of a larger registry has a record: then cohorts are there as a
-    whole."""
-    return not release.is_presence_known and bool(release.summary.get("has_registry"))
 
 
 def _people(layout: Layout, release: ReleaseRecord, part: str) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from serigraph.auditing.agreement import shown_size
 from serigraph.auditing.evidence import Evidence, InRelease, Memberships
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.layout import Layout
@@ -48,7 +49,7 @@ def evidence_of(series: Series, releases: Sequence[ReleaseRecord]) -> Evidence:
         person, present = members["person"].to_numpy(), members["present"].to_numpy()
         memberships.append((person[is_shown], group[is_shown], present[is_shown]))
         groups = read_part(layout, release, GROUPS)
-        chosen_from = groups["present" if release.is_presence_known else "size"].to_numpy()
+        chosen_from = groups[shown_size(release)].to_numpy()
         first_group.append(first_group[-1] + len(kept))
         lengths.append(length)
         entries.append(held)

@@ -173,13 +173,7 @@ def _tell(audit: Audit, known_members: int) -> None:
             say(f"  {number / 20:.2f} to {(number + 1) / 20:.2f}  {pairs:>12,}  {bar}")
     if audit.cohorts:
         tell_cohorts(audit.cohorts[-1])
-    say("Under assumptions that the promise does not make" + _about(audit))
-    for other in audit.assumptions:
-        figures = other.figures
-        say(
-            f"  {other.name:<32} largest {float(figures.largest):.4f}, mean {figures.mean:.4f}, "
-            f"{figures.people_above:,} people above"
-        )
+    _tell_assumptions(audit)
     tell_crowds(audit.crowds, known_members)
     if audit.worst:
         say("Worst cases (pseudonyms are new in every audit):")
@@ -195,8 +189,17 @@ def _tell(audit: Audit, known_members: int) -> None:
         say("The published files and the ledger agree, group by group.")
 
 
-def _about(audit: Audit) -> str:
-    return ", for transient values:" if audit.cohorts else ":"
+def _tell_assumptions(audit: Audit) -> None:
+    if audit.cohorts and not any(other.figures.pairs for other in audit.assumptions):
+        return  # they are about transient values, and none was ever shown
+    about = ", for transient values:" if audit.cohorts else ":"
+    say(f"Under assumptions that the promise does not make{about}")
+    for other in audit.assumptions:
+        figures = other.figures
+        say(
+            f"  {other.name:<32} largest {float(figures.largest):.4f}, mean {figures.mean:.4f}, "
+            f"{figures.people_above:,} people above"
+        )
 
 
 def _conclusion(audit: Audit, rests_on: str) -> str:

@@ -21,8 +21,8 @@ def tell_cohorts(found: CohortsAfter) -> None:
     if not found.values:
         say("  none of these values was ever shown")
         return
-    known = f" - {found.known_members}" if found.known_members else ""
-    say(f"  {'value':<24} {'':>10} {'holders':>9} {'in classes':>10}   largest H/(|K|{known})")
+    share = f"H/(|K| - {found.known_members})" if found.known_members else "H/|K|"
+    say(f"  {'value':<24} {'':>10} {'holders':>9} {'classes':>10}   largest {share}")
     for each in found.values[:_SHOWN]:
         above = f", {each.people_above:,} people ABOVE" if each.people_above else ""
         say(

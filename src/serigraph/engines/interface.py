@@ -94,7 +94,7 @@ class CohortFacts(Undisclosed):
     people: int  # in these
     waiting: int  # not in the release: too few people like them
     retired: int  # of the table and the registry, not in this release nor in a later one
-    withheld: int  # records left out of groups that show a value once, and nothing else
+    withheld: int  # records left out beside a value that is shown once
     left_out: int  # people whose values were taken out
     after: Classes  # of people who are alike
 

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from serigraph.errors import InputRefused
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import (
+    COHORTS,
     GROUPS,
     MEMBERS,
     PEOPLE,
     VALUES,
     check_unread,
+    has_part,
     read_files,
     read_members,
     read_numbers,
@@ -216,5 +218,7 @@ def _unknown() -> InputRefused:
 
 
 def _sizes(layout: Layout, release: ReleaseRecord) -> NDArray[np.int64]:
-    column = "present" if release.is_presence_known else "size"
+    # Where values persist, somebody who knows who is there does not know whose record is withheld.
+    is_told = release.is_presence_known and not has_part(release, COHORTS)
+    column = "present" if is_told else "size"
     return read_numbers(read_files(layout, release, GROUPS), column).astype(np.int64)

@@ -146,6 +146,11 @@ class ReleaseRecord(ShortRepr):
         return self.adversary == PRESENCE_KNOWN
 
     @property
+    def hides_presence(self) -> bool:
+        """Whether nobody knows who of a larger registry has a record in the release."""
+        return not self.is_presence_known and bool(self.summary.get("has_registry"))
+
+    @property
     def known_members(self) -> int:
         """How many other members of every group the adversary knows not to hold its values."""
         return int(self.policy.get("guarantee", {}).get("known_members", 0))

@@ -52,14 +52,13 @@ def persistence_costs(
     return_rate: float,
     seed: int = 1,
 ) -> tuple[PersistenceCost, ...]:
-    """The costs of "permanent" and "any", which are kept in the same way, for some or all people of
-    a table and a registry."""
+    """The costs of "permanent" and "any" for some or all people of a table and a registry."""
     hides_presence = has_registry and policy.guarantee.adversary != "presence known"
     pool = _Pool.of(population, hides_presence, return_rate, seed)
     thresholds = {value.name: value.threshold for value in population.protected}
     rules = _rules(_all_of(policy, "any"), thresholds)
-    cost = _rehearsed(pool, rules, releases, seed)
-    return replace(cost, persistence="permanent"), cost
+    found = _rehearsed(pool, "any", rules, releases, seed)
+    return replace(found, persistence="permanent"), found  # both are kept in the same way
 
 
 def transient_cost(expected: Sequence[Expected], releases: int) -> PersistenceCost:
@@ -145,9 +144,11 @@ def _copies(population: Population, source: NDArray[np.int64]) -> Population:
     )
 
 
-def _rehearsed(pool: _Pool, rules: Rules, releases: int, seed: int) -> PersistenceCost:
+def _rehearsed(
+    pool: _Pool, kind: Persistence, rules: Rules, releases: int, seed: int
+) -> PersistenceCost:
     draw = np.random.default_rng(seed)
-    protected = tuple(replace(value, persistence="any") for value in pool.people.protected)
+    protected = tuple(replace(value, persistence=kind) for value in pool.people.protected)
     people = replace(pool.people, protected=protected)
     recorded, there = Cohorts.none(people.ids), pool.is_first
     past = np.zeros(people.size, dtype=np.int64)
@@ -170,7 +171,7 @@ def _rehearsed(pool: _Pool, rules: Rules, releases: int, seed: int) -> Persisten
         is_member[people.ids.search_sorted(made.population.ids).to_numpy()] = True
         past = np.unique(past * 2 + is_member, return_inverse=True)[1]
         there = pool.next(there, draw)
-    return tally.cost(rules.size, too_frequent)
+    return tally.cost(kind, rules.size, too_frequent)
 
 
 def _after(recorded: Cohorts, made: Arrangement) -> Cohorts:
@@ -209,19 +210,21 @@ class _Tally:
             owner = np.repeat(place, np.diff(population.held_start))
             pairs[owner * self._values + population.held] = True
 
-    def cost(self, cohort_size: int, too_frequent: tuple[str, ...]) -> PersistenceCost:
+    def cost(
+        self, kind: Persistence, cohort_size: int, too_frequent: tuple[str, ...]
+    ) -> PersistenceCost:
         records = sum(each for each, _ in self._records)
         last, withheld_at_last = self._records[-1] if self._records else (0, 0)
         held = int(np.count_nonzero(self._held))
         return PersistenceCost(
-            persistence="any",
+            persistence=kind,
             releases=len(self._records),
             cohort_size=cohort_size,
             mean_size=float(np.mean(self._sizes)) if self._sizes else 0.0,
             most_waiting=self._waiting,
             withheld_share=sum(each for _, each in self._records) / max(records, 1),
             withheld_at_last=withheld_at_last / max(last, 1),
-            holders_shown=np.count_nonzero(self._shown & self._held) / held if held else 1.0,
+            holders_shown=float(np.count_nonzero(self._shown & self._held) / held) if held else 1.0,
             is_whole=not too_frequent,
             too_frequent=too_frequent,
         )

@@ -222,13 +222,13 @@ def notes_on_cohorts(figures: Mapping[str, Any], left_out: int) -> tuple[str, ..
         )
     if retired:
         notes.append(
-            f"{counted(retired, 'person has', 'people have')} retired from a cohort, and will not "
-            "be in any later release"
+            f"{counted(retired, 'person is', 'people are')} left out for good: retired from a "
+            "cohort"
         )
     if withheld:
         notes.append(
-            f"{counted(withheld, 'record is', 'records are')} withheld: a group with a value that "
-            "persists shows nothing else"
+            f"{counted(withheld, 'record is', 'records are')} withheld: beside a value that "
+            "persists nothing else is shown"
         )
     if left_out:
         notes.append(

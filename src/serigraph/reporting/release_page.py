@@ -168,7 +168,7 @@ def _cohort_facts(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Cohorts", f"{figures['cohorts']:,}"),
         ("Mean size of a cohort", f"{figures['mean_cohort_size']:.1f} people"),
         ("People waiting for a cohort", f"{figures['people_waiting']:,}"),
-        ("People retired from cohorts", f"{figures['people_retired']:,}"),
+        ("People left out for good", f"{figures['people_retired']:,}"),
     ]
     if figures["records_withheld"]:
         facts.append(("Records withheld", f"{figures['records_withheld']:,}"))
@@ -202,7 +202,10 @@ def _mitigated(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, An
         "nobody can tell who holds which value."
         if "cohorts" not in figures
         else "People stay in their cohorts, which were formed without looking at values; within a "
-        "group, nobody can tell who holds which value.",
+        "group, nobody can tell who holds which value."
+        if assumption.hides_presence
+        else "A value that persists is shown once: the people of its group are a cohort, and are "
+        "not in any later release.",
         facts=facts,
         charts=[
             size_chart(risk.sizes),
@@ -259,7 +262,7 @@ def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
         lead="What the promise does not cover, with figures where available. They are for this "
         "release alone; serigraph audit gives them for the series.",
         facts=[
-            ("Largest, if presence were known", exact(risk.alone.presence_known)),
+            *_if_presence_were_known(release, risk),
             (
                 f"Largest, if one {'more ' if known else ''}member of each group were known",
                 exact(risk.alone.one_more_known),
@@ -275,6 +278,14 @@ def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
             "protected as a class.",
         ],
     )
+
+
+def _if_presence_were_known(release: Unpublished, risk: ReleaseRisk) -> list[tuple[str, str]]:
+    """Nothing where values persist without a registry: presence is taken as known anyway."""
+    assumption = release.assumption
+    if assumption.has_persisting and not assumption.hides_presence:
+        return []
+    return [("Largest, if presence were known", exact(risk.alone.presence_known))]
 
 
 def _governance(release: Unpublished, files: Mapping[str, str]) -> Section:

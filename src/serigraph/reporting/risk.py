@@ -164,7 +164,9 @@ class _Entries:
 
 def _people_seen(proof: Proof, plan: Plan) -> NDArray[np.int64]:
     """The people of each group as the adversary sees them."""
-    return proof.present_size if plan.is_presence_known else proof.size
+    # Where values persist, somebody who knows who is there does not know whose record is withheld.
+    is_told = plan.is_presence_known and plan.cohorts is None
+    return proof.present_size if is_told else proof.size
 
 
 def _logarithm(survival: NDArray[np.float64]) -> NDArray[np.float64]:

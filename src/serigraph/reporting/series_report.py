@@ -399,6 +399,9 @@ def _cohort_facts(audit: Audit) -> list[tuple[str, str]]:
 def _residual(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
     singled = SingledOut.over([each.summary for each in releases])
     notes = [f"Summed over the releases: {words}" for words in singled_out_notes(singled)]
+    notes += [*persistence_notes(assumption_of(releases)), UNPROTECTED_VALUES]
+    if audit.cohorts and not any(each.figures.pairs for each in audit.assumptions):
+        return Section("Residual risk", lead="What the promise does not cover.", notes=notes)
     return Section(
         "Residual risk",
         lead="Figures over all releases, under assumptions that the promise does not make."
@@ -418,5 +421,5 @@ def _residual(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
                 ],
             )
         ],
-        notes=[*notes, *persistence_notes(assumption_of(releases)), UNPROTECTED_VALUES],
+        notes=notes,
     )
