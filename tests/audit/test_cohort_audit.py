@@ -190,6 +190,22 @@ def test_disagreements_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not compare_cohorts(series, series.releases())
 
 
+def test_disagreements_of_values_shown_once_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series, _ = published(tmp_path / "clinic", halves(3), has_registry=False)
+    assert len(pl.read_parquet(series.path / "ledger/0002/retired.parquet"))
+    everybody = pl.col("present") | True
+    cases = {
+        "and did not retire": ("retired", lambda rows: rows.slice(1)),
+        "records stand beside a value": ("members", lambda rows: rows.with_columns(everybody)),
+    }
+    for words, (part, change) in cases.items():
+        with monkeypatch.context() as patched:
+            assert words in tampered(series, patched, part, change)
+    assert not compare_cohorts(series, series.releases())
+
+
 def test_a_class_above_its_threshold_breaks_the_promise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
