@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 READY_DEV := $(VENV)/ready-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-spark faults fuzz check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-spark peers reproduce lock clean
+.PHONY: help demo test test-spark faults fuzz check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-persistence bench-spark peers reproduce lock clean
 
 help:
 	@echo "make demo            a clinic of 40,000 people publishes ten releases"
@@ -24,6 +24,7 @@ help:
 	@echo "make bench-compare   the last two runs of it beside each other"
 	@echo "make bench-grouping  group sizes and precision on several data sets"
 	@echo "make bench-growth    a release and an audit after 10 and after 200 releases"
+	@echo "make bench-persistence what comparing releases tells where values persist, by law and form"
 	@echo "make bench-spark     Spark beside the local engine: time and traffic at 1M, 3M, 10M people"
 	@echo "make reproduce       the paper's study and what goes beyond it"
 	@echo "make lock            pin the newest versions that the ranges allow"
@@ -108,6 +109,9 @@ bench-grouping: $(READY_DEV)
 
 bench-growth: $(READY_DEV)
 	$(BIN)/python -m benchmarks.growth
+
+bench-persistence: $(READY_DEV)
+	$(BIN)/python -m benchmarks.persistence
 
 # Other sizes: make bench-spark PEOPLE="100000 300000"
 PEOPLE ?= 1000000 3000000 10000000

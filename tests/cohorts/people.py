@@ -48,7 +48,7 @@ def population(
             )
             for name in names
         ),
-        held_start=np.concatenate([[0], np.cumsum([len(each) for each in held_by])]),
+        held_start=np.cumsum([0, *map(len, held_by)]).astype(np.int64),
         held=np.array([v for each in held_by for v in each], dtype=np.int32),
         values=pl.Series(values, dtype=pl.List(pl.String)),
         digest="",

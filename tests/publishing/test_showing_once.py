@@ -84,7 +84,7 @@ def test_a_series_is_published_and_every_holder_shown_once(
     alike = defaultdict(int)
     for cohort, retired in zip(cohorts.cohort.tolist(), cohorts.retired.tolist(), strict=True):
         alike[cohort] += 1
-        assert bool(retired) == (persistence == "any")
+        assert retired
     holders = defaultdict(int)
     for place, value in zip(cohorts.holder.tolist(), cohorts.value, strict=True):
         holders[int(cohorts.cohort[place]), value] += 1
@@ -95,7 +95,7 @@ def test_a_series_is_published_and_every_holder_shown_once(
     assert {(id, value) for id, _, value in first.iter_rows()} <= set(shown)
 
 
-def test_cohorts_with_too_few_records_wait(tmp_path: Path) -> None:
+def test_a_group_needs_enough_members_and_not_records(tmp_path: Path) -> None:
     series = new_series(
         tmp_path / "s",
         form="bucketised",
@@ -106,7 +106,50 @@ def test_cohorts_with_too_few_records_wait(tmp_path: Path) -> None:
     publish_all(series, tables(4, releases=5))
     folders = sorted((series.path / "ledger").glob("*/groups.parquet"))
     assert len(folders) == 5
-    assert all(pl.read_parquet(path)["present"].min() >= 3 for path in folders)
+    groups = pl.concat([pl.read_parquet(path) for path in folders])
+    assert groups["size"].min() == 3
+    assert groups["present"].min() == 1
+
+
+@pytest.mark.parametrize("persistence", PERSISTENCE)
+def test_a_group_with_a_protected_value_shows_nothing_else(
+    tmp_path: Path, persistence: str
+) -> None:
+    series = new_series(
+        tmp_path / "s", form="bucketised", persistence=persistence, adversary="presence known"
+    )
+    made = tables(4, releases=5)
+    retired: set[str] = set()
+    for table, published in zip(made, publish_all(series, made), strict=True):
+        folder = series.path / "ledger" / f"{published.record.number:04}"
+        members = pl.read_parquet(folder / "members.parquet")
+        members = members.with_columns(id=series.people()["id"].gather(members["person"]))
+        assert retired.isdisjoint(members["id"])
+        records = members.join(table, left_on="id", right_on="patient")
+        is_protected = pl.col("diagnosis").is_in(PROTECTED)
+        shows = records.with_columns(shows=is_protected.any().over("group"))
+        right = shows.filter(is_protected | ~pl.col("shows")).group_by("group", "diagnosis").len()
+        shown = published.tables["sensitive"]
+        assert sorted(right.rows()) == sorted(shown.select("group", "value", "count").rows())
+        assert len(published.tables["quasi_identifiers"]) == len(members)
+        retired |= set(shows.filter("shows")["id"])
+
+
+def test_permanent_and_any_are_the_same(tmp_path: Path) -> None:
+    """Which people retire, and when, does not depend on how a persisting value is called."""
+    found = []
+    for persistence in PERSISTENCE:
+        series = new_series(
+            tmp_path / persistence,
+            form="bucketised",
+            persistence=persistence,
+            adversary="presence known",
+        )
+        publish_all(series, tables(4, releases=4))
+        cohorts = series.reader().cohorts(PROTECTED)
+        found.append(dict(zip(cohorts.ids, cohorts.retired.tolist(), strict=True)))
+    assert found[0]
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("persistence", PERSISTENCE)

@@ -203,9 +203,6 @@ class StatedTerms:
     def persists(self, name: str) -> bool:
         return name in self.terms.persisting
 
-    def comes_and_goes(self, name: str) -> bool:
-        return self.persists(name)
-
     def threshold_of(self, name: str) -> Fraction:
         return self.terms.threshold[name]
 

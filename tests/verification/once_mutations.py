@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from verification.cohort_reference import Person, Release
 from verification.once_reference import Book, Terms
-from verification.once_series import arrange
+from verification.once_series import arrange, publish, reduced
 
 Mutation = Callable[[Book, Release, Terms, random.Random], Release | None]
 
@@ -19,20 +19,27 @@ def _pick(rng: random.Random, some: list[int]) -> int | None:
     return rng.choice(sorted(some)) if some else None
 
 
-def _standing(book: Book, release: Release, *, present: bool) -> list[int]:
-    return [
-        who
-        for who, person in release.shown.items()
-        if who in book.cohort and person.is_present == present
-    ]
+def _clean(release: Release) -> list[int]:
+    return [who for who in release.shown if release.cohort[who] < 0]
 
 
-def _free(book: Book, release: Release) -> list[int]:
-    return [who for who in release.shown if who not in book.cohort]
+def _joining(release: Release) -> list[int]:
+    """The people of groups that show a value."""
+    return [who for who in release.shown if release.cohort[who] >= 0]
 
 
-def _joining(book: Book, release: Release) -> list[int]:
-    return [who for who in _free(book, release) if release.cohort[who] >= 0]
+def _cell_of(release: Release, who: int) -> list[int]:
+    return [each for each in release.shown if release.group[each] == release.group[who]]
+
+
+def _other_cells(release: Release, *people: int) -> list[list[int]]:
+    """All cells but those of some people."""
+    without = {release.group[who] for who in people}
+    cells = defaultdict(list)
+    for who, number in release.group.items():
+        if number not in without:
+            cells[number].append(who)
+    return list(cells.values())
 
 
 def _showing(release: Release, who: int, person: Person) -> Release:
@@ -54,54 +61,148 @@ def _only(release: Release, dropped: set[int]) -> Release:
     )
 
 
-def _also(release: Release, people: list[int], cohort: int) -> Release:
-    """The release with some people more, in a group of their own."""
-    group = max(release.group.values()) + 1
-    return replace(
-        release,
-        shown=dict(sorted({**release.shown, **{k: release.table[k] for k in people}}.items())),
-        cohort=release.cohort | dict.fromkeys(people, cohort),
-        group=release.group | dict.fromkeys(people, group),
-    )
-
-
-def withhold_one_more(
-    book: Book, release: Release, _terms: Terms, rng: random.Random
+def show_other_record(
+    _book: Book, release: Release, terms: Terms, rng: random.Random
 ) -> Release | None:
-    who = _pick(rng, _standing(book, release, present=True))
-    return None if who is None else _without_record(release, who)
+    """Somebody who holds nothing has a record beside a holder's, whole or empty."""
+    who = _pick(rng, [k for k in _joining(release) if not release.shown[k].is_present])
+    if who is None:
+        return None
+    person = release.table[who]
+    return _showing(release, who, rng.choice([person, replace(person, values=frozenset())]))
 
 
-def withhold_one_fewer(
-    book: Book, release: Release, terms: Terms, rng: random.Random
+def show_other_value(
+    _book: Book, release: Release, terms: Terms, rng: random.Random
 ) -> Release | None:
-    hidden = _standing(book, release, present=False)
-    who = _pick(rng, [k for k in hidden if not terms.held(release.table[k].values)])
+    """A holder's record has a value that is not protected."""
+    holders = [k for k in _joining(release) if release.shown[k].is_present]
+    who = _pick(rng, [k for k in holders if release.shown[k] != release.table[k]])
     return None if who is None else _showing(release, who, release.table[who])
 
 
-def show_holder_again(
+def show_whole_cell(
+    _book: Book, release: Release, _terms: Terms, rng: random.Random
+) -> Release | None:
+    who = _pick(rng, _joining(release))
+    if who is None:
+        return None
+    whole = {k: release.table[k] for k in _cell_of(release, who)}
+    return replace(release, shown={**release.shown, **whole})
+
+
+def hide_holder(_book: Book, release: Release, _terms: Terms, rng: random.Random) -> Release | None:
+    who = _pick(rng, [k for k in _joining(release) if release.shown[k].is_present])
+    return None if who is None else _without_record(release, who)
+
+
+def hide_all_holders(
+    _book: Book, release: Release, _terms: Terms, rng: random.Random
+) -> Release | None:
+    """A cell with a value is published as one without: its holders have no record, and all stay
+    free."""
+    who = _pick(rng, _joining(release))
+    if who is None:
+        return None
+    cell = _cell_of(release, who)
+    shown = dict(release.shown)
+    for each in cell:
+        person = release.table[each]
+        hidden = release.shown[each].is_present
+        shown[each] = Person(person.codes, False, frozenset()) if hidden else person
+    return replace(
+        release,
+        shown=shown,
+        cohort=release.cohort | dict.fromkeys(cell, -1),
+        retired=release.retired - set(cell),
+    )
+
+
+def leave_out_others(
+    _book: Book, release: Release, _terms: Terms, rng: random.Random
+) -> Release | None:
+    """Those who hold nothing are not even members."""
+    dropped = {k for k in _joining(release) if not release.shown[k].is_present}
+    return _only(release, dropped) if dropped else None
+
+
+def withhold_clean(
+    _book: Book, release: Release, _terms: Terms, rng: random.Random
+) -> Release | None:
+    """A record is missing from a cell without a value."""
+    who = _pick(rng, _clean(release))
+    return None if who is None else _without_record(release, who)
+
+
+def reduce_clean(_book: Book, release: Release, terms: Terms, rng: random.Random) -> Release | None:
+    """A cell without a value is published as one with a value."""
+    who = _pick(rng, _clean(release))
+    if who is None:
+        return None
+    fewer = {k: reduced(release.table[k], terms) for k in _cell_of(release, who)}
+    return replace(release, shown={**release.shown, **fewer})
+
+
+def show_small_class(
     book: Book, release: Release, terms: Terms, rng: random.Random
 ) -> Release | None:
-    """A holder of a standing cohort has the record of which another is deprived."""
-    hidden = _standing(book, release, present=False)
-    who = _pick(rng, [k for k in hidden if terms.held(release.table[k].values)])
-    others = [
-        k
-        for k in _standing(book, release, present=True)
-        if who is not None and book.cohort[k] == book.cohort[who]
+    waiting = [
+        people for people in book.classes(release.table) if not set(people) & set(release.shown)
     ]
-    other = _pick(rng, others)
-    if who is None or other is None:
+    if not waiting:
         return None
-    return _without_record(_showing(release, who, release.table[who]), other)
+    cells = [*_other_cells(release), rng.choice(waiting)]
+    return publish(book, release.table, cells, terms, rng)
 
 
-def withhold_free(
-    book: Book, release: Release, _terms: Terms, rng: random.Random
-) -> Release | None:
-    who = _pick(rng, _free(book, release))
-    return None if who is None else _without_record(release, who)
+def cut_further(book: Book, release: Release, terms: Terms, rng: random.Random) -> Release | None:
+    """A cell that shows a value is halved."""
+    who = _pick(rng, _joining(release))
+    if who is None:
+        return None
+    cell = sorted(_cell_of(release, who), key=lambda k: (release.table[k].codes[0], k))
+    half = len(cell) // 2
+    cells = [*_other_cells(release, who), cell[:half], cell[half:]]
+    return publish(book, release.table, cells, terms, rng)
+
+
+def cut_less(book: Book, release: Release, terms: Terms, rng: random.Random) -> Release | None:
+    """Two cells without a value are one."""
+    one = _pick(rng, _clean(release))
+    others = [k for k in _clean(release) if one is None or release.group[k] != release.group[one]]
+    other = _pick(rng, others)
+    if one is None or other is None:
+        return None
+    both = _cell_of(release, one) + _cell_of(release, other)
+    cells = [*_other_cells(release, one, other), both]
+    return publish(book, release.table, cells, terms, rng)
+
+
+def _two_pasts(book: Book, release: Release, rng: random.Random) -> tuple[int, int] | None:
+    one = _pick(rng, list(release.shown))
+    others = [k for k in release.shown if one is not None and book.past(k) != book.past(one)]
+    other = _pick(rng, others)
+    return None if one is None or other is None else (one, other)
+
+
+def mix_pasts(book: Book, release: Release, terms: Terms, rng: random.Random) -> Release | None:
+    """Somebody is in a cell of people with another past."""
+    pair = _two_pasts(book, release, rng)
+    if pair is None:
+        return None
+    one, other = pair
+    rest = [k for k in _cell_of(release, one) if k != one]
+    cells = [*_other_cells(release, one, other), [*_cell_of(release, other), one]]
+    return publish(book, release.table, [*cells, rest] if rest else cells, terms, rng)
+
+
+def unite_pasts(book: Book, release: Release, terms: Terms, rng: random.Random) -> Release | None:
+    """People with two pasts are in one cell."""
+    pair = _two_pasts(book, release, rng)
+    if pair is None:
+        return None
+    both = _cell_of(release, pair[0]) + _cell_of(release, pair[1])
+    return publish(book, release.table, [*_other_cells(release, *pair), both], terms, rng)
 
 
 def forget_attendance(
@@ -113,58 +214,10 @@ def forget_attendance(
     return arrange(replace(book, members=book.members[:-1]), release.table, terms, rng)
 
 
-def show_small_class(
-    book: Book, release: Release, _terms: Terms, rng: random.Random
-) -> Release | None:
-    waiting = [
-        people for people in book.classes(release.table) if not set(people) & set(release.shown)
-    ]
-    return _also(release, rng.choice(waiting), -1) if waiting else None
-
-
 def hide_class(book: Book, release: Release, _terms: Terms, rng: random.Random) -> Release | None:
     shown = [people for people in book.classes(release.table) if set(people) & set(release.shown)]
     people = set(rng.choice(shown)) if shown else set()
     return _only(release, people) if people and set(release.shown) - people else None
-
-
-def cut_further(book: Book, release: Release, _terms: Terms, rng: random.Random) -> Release | None:
-    """A cell that shows a value is halved, and the halves are cohorts of their own."""
-    who = _pick(rng, _joining(book, release))
-    if who is None:
-        return None
-    cell = [k for k in release.shown if release.group[k] == release.group[who]]
-    half = cell[: len(cell) // 2]
-    return replace(
-        release,
-        group=release.group | dict.fromkeys(half, max(release.group.values()) + 1),
-        cohort=release.cohort | dict.fromkeys(half, max(release.cohort.values()) + 1),
-    )
-
-
-def cut_less(book: Book, release: Release, _terms: Terms, rng: random.Random) -> Release | None:
-    """Two cells without a value are one."""
-    clean = {release.group[k] for k in _free(book, release) if release.cohort[k] < 0}
-    if len(clean) < 2:
-        return None
-    one, other = rng.sample(sorted(clean), 2)
-    return replace(release, group={k: one if g == other else g for k, g in release.group.items()})
-
-
-def mix_pasts(book: Book, release: Release, _terms: Terms, rng: random.Random) -> Release | None:
-    """Somebody is in a cell of people with another past."""
-    free = _free(book, release)
-    one = _pick(rng, free)
-    others = [k for k in free if one is not None and book.past(k) != book.past(one)]
-    other = _pick(rng, others)
-    if one is None or other is None:
-        return None
-    return replace(
-        release,
-        group={**release.group, one: release.group[other]},
-        cohort={**release.cohort, one: release.cohort[other]},
-        retired=release.retired | {one} if other in release.retired else release.retired - {one},
-    )
 
 
 def _cut_around(release: Release, people: list[int], terms: Terms) -> list[list[int]]:
@@ -189,38 +242,84 @@ def cut_around_holders(
     book: Book, release: Release, terms: Terms, rng: random.Random
 ) -> Release | None:
     """A cell is cut because of where in it the holder is."""
-    cells = defaultdict(list)
-    for who in _joining(book, release):
-        cells[release.group[who]].append(who)
-    for number, cell in sorted(cells.items()):
-        parts = _cut_around(release, cell, terms)
-        if len(parts) < 2:
-            continue
-        group, cohort, retired = dict(release.group), dict(release.cohort), set(release.retired)
-        for place, part in enumerate(parts):
-            held = {name for who in part for name in terms.held(release.table[who].values)}
-            new = number if place == 0 else max(group.values()) + 1
-            group |= dict.fromkeys(part, new)
-            cohort |= dict.fromkeys(part, max(cohort.values()) + 1 if held else -1)
-            retired -= set(part)
-            retired |= set(part) if held & terms.comes_and_goes else set()
-        return replace(release, group=group, cohort=cohort, retired=frozenset(retired))
+    for who in _joining(release):
+        parts = _cut_around(release, sorted(_cell_of(release, who)), terms)
+        if len(parts) > 1:
+            cells = [*_other_cells(release, who), *parts]
+            return publish(book, release.table, cells, terms, rng)
     return None
 
 
-def swap_cells(book: Book, release: Release, _terms: Terms, rng: random.Random) -> Release | None:
+def swap_cells(book: Book, release: Release, terms: Terms, rng: random.Random) -> Release | None:
     """A member of a cell with a value and one of a cell without change places."""
-    joining = [k for k in _joining(book, release) if not _terms.held(release.table[k].values)]
-    one = _pick(rng, joining)
-    other = _pick(rng, [k for k in _free(book, release) if release.cohort[k] < 0])
+    one = _pick(rng, [k for k in _joining(release) if not release.shown[k].is_present])
+    other = _pick(rng, _clean(release))
     if one is None or other is None:
         return None
-    group, cohort, retired = dict(release.group), dict(release.cohort), set(release.retired)
-    group[one], group[other] = group[other], group[one]
-    cohort[one], cohort[other] = cohort[other], cohort[one]
-    if one in retired:
-        retired = retired - {one} | {other}
-    return replace(release, group=group, cohort=cohort, retired=frozenset(retired))
+    changed = [
+        [other if k == one else k for k in _cell_of(release, one)],
+        [one if k == other else k for k in _cell_of(release, other)],
+    ]
+    cells = [*_other_cells(release, one, other), *changed]
+    return publish(book, release.table, cells, terms, rng)
+
+
+def forget_to_retire_anybody(
+    _book: Book, release: Release, _terms: Terms, _rng: random.Random
+) -> Release | None:
+    """Cohorts stand, as if permanent values allowed it."""
+    return replace(release, retired=frozenset()) if release.retired else None
+
+
+def show_retired(book: Book, release: Release, terms: Terms, rng: random.Random) -> Release | None:
+    """Somebody who retired is in a cell of its own, or with others."""
+    who = _pick(rng, list(book.retired.keys() & release.table.keys()))
+    if who is None:
+        return None
+    with_others = _pick(rng, list(release.shown))
+    if with_others is None or rng.random() < 0.5:
+        cells = [*_other_cells(release), [who]]
+    else:
+        cells = [*_other_cells(release, with_others), [*_cell_of(release, with_others), who]]
+    return publish(book, release.table, cells, terms, rng)
+
+
+def reuse_number(book: Book, release: Release, _terms: Terms, rng: random.Random) -> Release | None:
+    who = _pick(rng, _joining(release))
+    if who is None or not book.cohort:
+        return None
+    number = rng.choice(sorted(set(book.cohort.values())))
+    return replace(release, cohort=release.cohort | dict.fromkeys(_cell_of(release, who), number))
+
+
+def share_number(
+    _book: Book, release: Release, _terms: Terms, rng: random.Random
+) -> Release | None:
+    """Two new cohorts have one number."""
+    numbers = sorted({release.cohort[k] for k in _joining(release)})
+    if len(numbers) < 2:
+        return None
+    one, other = rng.sample(numbers, 2)
+    return replace(
+        release, cohort={k: one if each == other else each for k, each in release.cohort.items()}
+    )
+
+
+def forget_to_join(
+    _book: Book, release: Release, _terms: Terms, rng: random.Random
+) -> Release | None:
+    who = _pick(rng, _joining(release))
+    return None if who is None else replace(release, cohort={**release.cohort, who: -1})
+
+
+def join_without_value(
+    book: Book, release: Release, _terms: Terms, rng: random.Random
+) -> Release | None:
+    who = _pick(rng, _clean(release))
+    if who is None:
+        return None
+    number = max(book.formed, *release.cohort.values()) + 1
+    return replace(release, cohort=release.cohort | dict.fromkeys(_cell_of(release, who), number))
 
 
 def forget_to_retire(
@@ -240,80 +339,11 @@ def retire_too_many(
     return None if who is None else replace(release, retired=release.retired | {who})
 
 
-def show_retired(book: Book, release: Release, _terms: Terms, rng: random.Random) -> Release | None:
-    who = _pick(rng, list(book.retired.keys() & release.table.keys()))
-    return None if who is None else _also(release, [who], book.cohort[who])
-
-
-def reuse_number(book: Book, release: Release, _terms: Terms, rng: random.Random) -> Release | None:
-    who = _pick(rng, _joining(book, release))
-    if who is None or not book.cohort:
-        return None
-    cell = [k for k in release.shown if release.group[k] == release.group[who]]
-    number = rng.choice(sorted(set(book.cohort.values())))
-    return replace(release, cohort=release.cohort | dict.fromkeys(cell, number))
-
-
-def share_number(book: Book, release: Release, _terms: Terms, rng: random.Random) -> Release | None:
-    """Two new cohorts have one number."""
-    numbers = sorted({release.cohort[k] for k in _joining(book, release)})
-    if len(numbers) < 2:
-        return None
-    one, other = rng.sample(numbers, 2)
-    return replace(
-        release, cohort={k: one if each == other else each for k, each in release.cohort.items()}
-    )
-
-
-def forget_to_join(
-    book: Book, release: Release, _terms: Terms, rng: random.Random
-) -> Release | None:
-    who = _pick(rng, _joining(book, release))
-    return None if who is None else replace(release, cohort={**release.cohort, who: -1})
-
-
-def join_without_value(
-    book: Book, release: Release, _terms: Terms, rng: random.Random
-) -> Release | None:
-    who = _pick(rng, [k for k in _free(book, release) if release.cohort[k] < 0])
-    if who is None:
-        return None
-    cell = [k for k in release.shown if release.group[k] == release.group[who]]
-    number = max(book.formed, *release.cohort.values()) + 1
-    return replace(release, cohort=release.cohort | dict.fromkeys(cell, number))
-
-
 def forget_person(
     _book: Book, release: Release, _terms: Terms, rng: random.Random
 ) -> Release | None:
     who = _pick(rng, list(release.shown))
     return None if len(release.shown) < 2 or who is None else _only(release, {who})
-
-
-def move_member(book: Book, release: Release, _terms: Terms, rng: random.Random) -> Release | None:
-    who = _pick(rng, [k for k in release.shown if k in book.cohort])
-    others = [
-        k for k in release.shown if who is not None and release.group[k] != release.group[who]
-    ]
-    other = _pick(rng, others)
-    if who is None or other is None:
-        return None
-    return replace(release, group={**release.group, who: release.group[other]})
-
-
-def split_cohort(book: Book, release: Release, _terms: Terms, rng: random.Random) -> Release | None:
-    sizes = Counter(release.cohort[k] for k in release.shown if k in book.cohort)
-    who = _pick(rng, [k for k in release.shown if k in book.cohort and sizes[book.cohort[k]] > 1])
-    if who is None:
-        return None
-    return replace(release, group={**release.group, who: max(release.group.values()) + 1})
-
-
-def rename_cohort(
-    book: Book, release: Release, _terms: Terms, rng: random.Random
-) -> Release | None:
-    who = _pick(rng, [k for k in release.shown if k in book.cohort])
-    return None if who is None else replace(release, cohort={**release.cohort, who: -1})
 
 
 def drop_value(_book: Book, release: Release, _terms: Terms, rng: random.Random) -> Release | None:
@@ -356,18 +386,24 @@ def cut_all_at_once(
 
 # Wrong wherever they apply.
 WRONG: list[Mutation] = [
-    withhold_one_more,
-    withhold_one_fewer,
-    show_holder_again,
-    withhold_free,
+    show_other_record,
+    show_other_value,
+    show_whole_cell,
+    hide_holder,
+    hide_all_holders,
+    leave_out_others,
+    withhold_clean,
+    reduce_clean,
     show_small_class,
     hide_class,
     cut_further,
     cut_less,
     mix_pasts,
+    unite_pasts,
     cut_around_holders,
     swap_cells,
     forget_to_retire,
+    forget_to_retire_anybody,
     retire_too_many,
     show_retired,
     reuse_number,
@@ -375,9 +411,6 @@ WRONG: list[Mutation] = [
     forget_to_join,
     join_without_value,
     forget_person,
-    move_member,
-    split_cohort,
-    rename_cohort,
     drop_value,
     add_value,
     move_house,

@@ -17,11 +17,13 @@ class Terms:
     known: int  # members that the adversary knows
     minimum: int  # size of a group
     threshold: Mapping[str, Fraction]  # of every protected value
-    comes_and_goes: frozenset[str]  # the others are permanent
     covers: Mapping[str, frozenset[str]]  # the values that count as each protected one
 
     def held(self, values: Iterable[str]) -> set[str]:
         return {name for name, covered in self.covers.items() if covered & set(values)}
+
+    def only_protected(self, values: Iterable[str]) -> frozenset[str]:
+        return frozenset(values) & frozenset().union(*self.covers.values())
 
     def bears(self, people: int, name: str, holders: int) -> bool:
         return people - self.known >= holders / self.threshold[name]
@@ -42,26 +44,6 @@ class Book:
 
     def past(self, who: int) -> tuple[bool, ...]:
         return tuple(who in members for members in self.members)
-
-    def slots(self, number: int) -> int:
-        """How many members of a cohort were ever published as holders."""
-        return len({who for who, _ in self.pairs if self.cohort[who] == number})
-
-    def standing(self, table: Iterable[int]) -> dict[int, list[int]]:
-        """The people of a table who are in a live cohort, by cohort."""
-        found = defaultdict(list)
-        for who in sorted(table):
-            if who in self.cohort and who not in self.retired:
-                found[self.cohort[who]].append(who)
-        return dict(found)
-
-    def shown(self, table: Iterable[int], terms: Terms) -> dict[int, list[int]]:
-        """Those cohorts that have records enough to be in a release."""
-        return {
-            number: people
-            for number, people in self.standing(table).items()
-            if len(people) - self.slots(number) >= max(terms.minimum, 1)
-        }
 
     def classes(self, table: Iterable[int]) -> list[list[int]]:
         """Free people with the same past."""
@@ -90,50 +72,52 @@ def cut(table: Mapping[int, Person], people: list[int], terms: Terms) -> list[li
 def faults(book: Book, release: Release, terms: Terms) -> set[str]:
     """Everything that is wrong with a release; nothing if it may be published."""
     return {
-        *_faults_of_records(book, release),
-        *_faults_of_standing(book, release, terms),
-        *_faults_of_free(book, release, terms),
+        *_faults_of_the_past(book),
+        *_faults_of_records(book, release, terms),
+        *_faults_of_cells(book, release, terms),
         *_faults_of_changes(book, release, terms),
         *_faults_of_classes(book, release, terms),
     }
 
 
-def _faults_of_records(book: Book, release: Release) -> Iterable[str]:
+def groups_that_show(release: Release, terms: Terms) -> set[int]:
+    """The groups in which a protected value is published."""
+    return {
+        release.group[who]
+        for who, person in release.shown.items()
+        if person.is_present and terms.held(person.values)
+    }
+
+
+def _faults_of_the_past(book: Book) -> Iterable[str]:
+    if set(book.cohort) != set(book.retired):
+        yield "live cohort"
+    holders = {who for who, _ in book.pairs}
+    if not holders <= set(book.cohort):
+        yield "holder in no cohort"
+    if {book.cohort[who] for who in holders & set(book.cohort)} != set(book.cohort.values()):
+        yield "cohort without a holder"
+
+
+def _faults_of_records(book: Book, release: Release, terms: Terms) -> Iterable[str]:
+    showing = groups_that_show(release, terms)
     for who, person in release.shown.items():
+        if who in book.cohort:
+            yield "retired"
         if who not in release.table:
             yield "stranger"
-        elif person.codes != release.table[who].codes:
+            continue
+        right = release.table[who]
+        if release.group[who] in showing:
+            values = terms.only_protected(right.values)
+            right = Person(right.codes, bool(values), values)
+        if person.codes != right.codes:
             yield "quasi-identifiers"
-        elif person.is_present and person.values != release.table[who].values:
+        if (person.is_present, person.values) != (right.is_present, right.values):
             yield "record"
-        if not person.is_present and person.values:
-            yield "values without a record"
-        if not person.is_present and who not in book.cohort:
-            yield "withheld"
-        if who in book.retired:
-            yield "retired"
 
 
-def _faults_of_standing(book: Book, release: Release, terms: Terms) -> Iterable[str]:
-    shown = book.shown(release.table, terms)
-    everybody = {who for people in shown.values() for who in people}
-    if everybody != set(release.shown) & set(book.cohort) - set(book.retired):
-        yield "member missing"
-        return
-    for number, people in shown.items():
-        groups = {release.group[who] for who in people}
-        if {who for who in release.shown if release.group[who] in groups} != set(people):
-            yield "with others"
-        if len(groups) > 1:
-            yield "split"
-        without = sum(not release.shown[who].is_present for who in people)
-        if without != min(book.slots(number), len(people)):
-            yield "slots"
-        if any(terms.held(release.shown[who].values) for who in people):
-            yield "shown again"
-
-
-def _faults_of_free(book: Book, release: Release, terms: Terms) -> Iterable[str]:
+def _faults_of_cells(book: Book, release: Release, terms: Terms) -> Iterable[str]:
     right = set()
     for people in book.classes(release.table):
         if len(people) >= terms.size:
@@ -149,28 +133,20 @@ def _faults_of_free(book: Book, release: Release, terms: Terms) -> Iterable[str]
 
 
 def _faults_of_changes(book: Book, release: Release, terms: Terms) -> Iterable[str]:
-    of_group = defaultdict(set)
-    held = defaultdict(set)
-    retiring = set()
-    for who, person in release.shown.items():
-        held[release.group[who]] |= terms.held(person.values)
+    showing = groups_that_show(release, terms)
+    numbers = defaultdict(set)
     for who in release.shown:
         number = release.cohort[who]
-        if who in book.cohort:
-            if number != book.cohort[who]:
-                yield "moved"
-            continue
-        shows = held[release.group[who]]
-        if bool(shows) != (number >= book.formed) or (not shows and number != -1):
-            yield "joined"
-        if shows:
-            of_group[release.group[who]].add(number)
-        if shows & terms.comes_and_goes:
-            retiring.add(who)
-    numbers = [number for several in of_group.values() for number in several]
-    if len(numbers) != len(of_group) or len(set(numbers)) != len(numbers):
+        if release.group[who] in showing:
+            numbers[release.group[who]].add(number)
+        elif number != -1:
+            yield "joined without a value"
+    used = [number for several in numbers.values() for number in several]
+    if any(number < book.formed for number in used):
+        yield "number of before"
+    if len(used) != len(numbers) or len(set(used)) != len(used):
         yield "numbers"
-    if retiring != release.retired:
+    if {who for who in release.shown if release.group[who] in showing} != release.retired:
         yield "retiring"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -29,7 +29,7 @@ PERMANENT = ("r", "t")
 
 
 def terms_of(*, size: int = 5, known: int = 0, minimum: int = 1, has_class: bool = False) -> Terms:
-    """Values r and t are permanent, s comes and goes; maybe there is a class of r and t."""
+    """Values r and t are permanent, s is not; maybe there is a class of r and t."""
     covers = {name: frozenset([name]) for name in "rst"}
     return Terms(
         size=max(size, minimum),
@@ -41,7 +41,6 @@ def terms_of(*, size: int = 5, known: int = 0, minimum: int = 1, has_class: bool
             "t": Fraction(2, 5),
             "class": Fraction(1, 2),
         },
-        comes_and_goes=frozenset("s"),
         covers=covers | ({"class": frozenset("rt")} if has_class else {}),
     )
 
@@ -74,10 +73,6 @@ def tables(rng: random.Random, people: int, releases: int) -> Iterator[dict[int,
 
 def bearable(book: Book, table: dict[int, Person], terms: Terms) -> dict[int, Person]:
     """The table without holders of what cannot be hidden, as a publisher would leave them out."""
-    for number, people in book.standing(table).items():
-        holders = [who for who in people if terms.held(table[who].values)]
-        for who in holders[book.slots(number) :]:
-            table = {each: person for each, person in table.items() if each != who}
     while True:
         beyond = [
             next(who for who in people if name in terms.held(table[who].values))
@@ -93,32 +88,41 @@ def bearable(book: Book, table: dict[int, Person], terms: Terms) -> dict[int, Pe
 
 
 def arrange(book: Book, table: Mapping[int, Person], terms: Terms, rng: random.Random) -> Release:
-    """Standing cohorts with as many records fewer as they had holders, and cells of free people."""
-    shown, cohort, groups, retired = {}, {}, [], set()
-    for number, people in book.shown(table, terms).items():
-        first = sorted(people, key=lambda who: (not terms.held(table[who].values), rng.random()))
-        hidden = first[: book.slots(number)]
-        shown |= {who: _recorded(table[who], who not in hidden) for who in people}
-        cohort |= dict.fromkeys(people, number)
-        groups.append(people)
+    """The cells of free people, as they are to be published."""
+    cells = [
+        cell
+        for people in book.classes(table)
+        if len(people) >= terms.size
+        for cell in cut(table, people, terms)
+    ]
+    return publish(book, table, cells, terms, rng)
+
+
+def publish(
+    book: Book,
+    table: Mapping[int, Person],
+    cells: Sequence[Sequence[int]],
+    terms: Terms,
+    rng: random.Random,
+) -> Release:
+    """Some cells, right or wrong, each whole or with its protected values alone."""
+    shown, cohort, group, retired = {}, {}, {}, set()
     formed = book.formed
-    for people in book.classes(table):
-        if len(people) < terms.size:
-            continue
-        for cell in cut(table, people, terms):
-            held = {name for who in cell for name in terms.held(table[who].values)}
-            shown |= {who: table[who] for who in cell}
-            cohort |= dict.fromkeys(cell, formed if held else -1)
-            retired |= set(cell) if held & terms.comes_and_goes else set()
-            formed += bool(held)
-            groups.append(cell)
-    order = rng.sample(range(len(groups)), len(groups))
-    group = {who: g for g, people in zip(order, groups, strict=True) for who in people}
+    order = rng.sample(range(len(cells)), len(cells))
+    for number, cell in zip(order, cells, strict=True):
+        group |= dict.fromkeys(cell, number)
+        shows = any(terms.held(table[who].values) for who in cell)
+        cohort |= dict.fromkeys(cell, formed if shows else -1)
+        retired |= set(cell) if shows else set()
+        formed += shows
+        shown |= {who: reduced(table[who], terms) if shows else table[who] for who in cell}
     return Release(table, dict(sorted(shown.items())), cohort, group, frozenset(retired))
 
 
-def _recorded(person: Person, has_record: bool) -> Person:
-    return person if has_record else Person(person.codes, False, frozenset())
+def reduced(person: Person, terms: Terms) -> Person:
+    """What is published of somebody with whom a value is shown."""
+    values = terms.only_protected(person.values)
+    return Person(person.codes, bool(values), values)
 
 
 def note(book: Book, release: Release, number: int, terms: Terms) -> None:
@@ -159,7 +163,7 @@ def population_of(people: Mapping[int, Person], names: list[str], terms: Terms) 
                 name,
                 terms.threshold[name],
                 tuple(sorted(terms.covers[name])) if len(terms.covers[name]) > 1 else (),
-                "any" if name in terms.comes_and_goes else "permanent",
+                "permanent" if name in PERMANENT else "any",
             )
             for name in names
         ),
@@ -214,9 +218,6 @@ class StatedTerms:
 
     def persists(self, name: str) -> bool:
         return name not in self.transient
-
-    def comes_and_goes(self, name: str) -> bool:
-        return name in self.terms.comes_and_goes
 
     def threshold_of(self, name: str) -> Fraction:
         return self.terms.threshold[name]

@@ -217,8 +217,8 @@ PLAIN = release_of([person("r"), person(), person(), person()])
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"presence_known": True}, "counts make"),  # in another way where somebody may know it
-        ({"cohort_terms": StatedTerms(HALF, has_registry=False)}, "counts make"),
+        ({"presence_known": True}, "shows more"),  # in another way where somebody may know it
+        ({"cohort_terms": StatedTerms(HALF, has_registry=False)}, "shows more"),
         ({"proposal": no_cohorts(PLAIN)}, "no cohorts are proposed"),
         ({"table": None}, "no cohorts are proposed"),
         ({"cohort_terms": None}, "nothing says how cohorts are kept"),

@@ -31,9 +31,9 @@ from verification.once_series import (
 )
 
 
-def is_accepted(book: Book, release: Release, terms: Terms) -> bool:
+def is_accepted(book: Book, release: Release, terms: Terms, form: str = "bucketised") -> bool:
     try:
-        submit(release, terms, recorded_of(book))
+        submit(release, terms, recorded_of(book), form=form)
     except (ImpossibleState, GuaranteeExceeded):
         return False
     return True
@@ -74,7 +74,8 @@ def test_mutations_are_judged_as_by_the_reference(seed: int, terms: Terms) -> No
             if wrong is None or not wrong.shown:
                 continue
             found = faults(book, wrong, terms)
-            assert is_accepted(book, wrong, terms) == (not found), (mutate.__name__, found)
+            form = rng.choice(["bucketised", "generalised"])
+            assert is_accepted(book, wrong, terms, form) == (not found), (mutate.__name__, found)
             assert found or mutate in DOUBTFUL, mutate.__name__
 
 
@@ -176,12 +177,20 @@ def test_a_region_wider_than_its_people_is_refused() -> None:
         submit(release, terms, recorded_of(book), proposal=replace(right, low=low))
 
 
-def test_a_permanent_value_is_not_taken_for_one_that_comes_and_goes() -> None:
+@pytest.mark.parametrize("which", ["all", "one cohort", "one person"])
+def test_a_cohort_that_did_not_retire_is_refused(which: str) -> None:
     terms = terms_of()
-    book, release = next((b, r) for b, r in series(3, terms, people=60) if r.retired)
-    other = replace(terms, comes_and_goes=frozenset())
-    with pytest.raises(ImpossibleState, match="retire"):
-        submit(release, terms, recorded_of(book), cohort_terms=StatedTerms(other))
+    book, release = some_release(terms)
+    first = min(book.retired)
+    stays = {
+        "all": set(book.retired),
+        "one cohort": {k for k in book.retired if book.cohort[k] == book.cohort[first]},
+        "one person": {first},
+    }[which]
+    live = replace(book, retired={k: n for k, n in book.retired.items() if k not in stays})
+    assert "live cohort" in faults(live, release, terms)
+    with pytest.raises(GuaranteeExceeded, match="more than once"):
+        submit(release, terms, recorded_of(live))
 
 
 def test_cohorts_that_were_formed_in_another_way_are_refused() -> None:
