@@ -145,6 +145,11 @@ def _compare_holders(layout: Layout, release: ReleaseRecord, roll: _Roll) -> Ite
         yield f"{beside:,} records stand beside a value that may be shown once"
 
 
+def _is_presence_hidden(release: ReleaseRecord) -> bool:
+    """Whether cohorts stand: nobody knows who of a registry is in the table."""
+    return bool(release.summary.get("has_registry")) and not release.is_presence_known
+
+
 def _people(layout: Layout, release: ReleaseRecord, part: str) -> NDArray[np.int64]:
     return read_part(layout, release, part)["person"].to_numpy().astype(np.int64)
 
