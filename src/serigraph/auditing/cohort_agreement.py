@@ -77,7 +77,7 @@ class _Roll:
             yield f"{wrong + _repeated(person):,} people retired twice, or from no cohort"
         self.retired[person] = release.number
         stay = int(np.count_nonzero(self.retired[joining] == 0))
-        if stay and not _is_presence_hidden(release):
+        if stay and not release.hides_presence:
             yield f"{stay:,} people joined a cohort that shows a value once, and did not retire"
         yield from self._members(layout, release)
 
