@@ -188,10 +188,17 @@ def main() -> None:
             f"  {time.perf_counter() - began:>7.1f}"
         )
     stands = serigraph.status(series)
+    assert stands.cohorts is not None
+    alike = max(stands.cohorts.values, key=lambda value: value.largest)
     print(
-        f"\nThe guarantee held over all {RELEASES} releases: of {stands.pairs:,} pairs of a person "
-        f"and a protected value,\nnone was ever linked with a probability above 1/3; the largest "
-        f"is {float(largest):.4f}."
+        f"\nThe guarantee held over all {RELEASES} releases: the largest probability is "
+        f"{float(largest):.4f} of at most 1/3."
+        f"\n  transient (pass):  {', '.join(PASSING)}"
+        f"\n    {stands.pairs:,} pairs of a person and a value, in groups large enough for all "
+        "links together"
+        f"\n  permanent (stay):  {', '.join(FOR_LIFE)}"
+        f"\n    people stay together in {stands.cohorts.cohorts:,} cohorts of "
+        f"{stands.cohorts.mean_size:.1f}; at most {alike.largest} of one ever held {alike.value}"
     )
     print(f"\nReleases:  {series.path / 'releases'}")
     print(f"Ledger:    {series.path / 'ledger'}  (as confidential as the data)")

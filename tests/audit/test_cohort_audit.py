@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any, cast
 
 import polars as pl
 import pytest
 
 import serigraph
-from audit.cohort_examples import Half, Recount, halves, published, recount
+from audit.cohort_examples import POLICY, Half, Recount, halves, published, recount
 from cli.running import run
 from serigraph.auditing import audit_series
 from serigraph.auditing.cohort_agreement import compare_cohorts
+from serigraph.engines.spark.auditor import AuditorOnSpark
+from serigraph.errors import InputRefused
 from serigraph.ledger import Series
 from serigraph.publishing import Published, history, status
 from serigraph.reporting import read_certificate, verify_certificate
@@ -190,6 +193,22 @@ def test_disagreements_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not compare_cohorts(series, series.releases())
 
 
+def test_disagreements_of_values_shown_once_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series, _ = published(tmp_path / "clinic", halves(3), has_registry=False)
+    assert len(pl.read_parquet(series.path / "ledger/0002/retired.parquet"))
+    everybody = pl.col("present") | True
+    cases = {
+        "and did not retire": ("retired", lambda rows: rows.slice(1)),
+        "records stand beside a value": ("members", lambda rows: rows.with_columns(everybody)),
+    }
+    for words, (part, change) in cases.items():
+        with monkeypatch.context() as patched:
+            assert words in tampered(series, patched, part, change)
+    assert not compare_cohorts(series, series.releases())
+
+
 def test_a_class_above_its_threshold_breaks_the_promise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,3 +230,73 @@ def test_a_class_above_its_threshold_breaks_the_promise(
     assert audit.over_all.largest == Fraction(1)
     assert audit.over_all.people_above == audit.over_all.pairs_above > 0
     assert audit.worst[0].probability == 1
+
+
+def test_releases_of_other_tools_are_judged_by_crowds(tmp_path: Path) -> None:
+    """Somebody publishes exact rows again and again: each holder is alone after one release."""
+    text = POLICY.format(
+        form="generalised", adversary="presence known", persistence="any", own="", known=0
+    )
+    (tmp_path / "policy.toml").write_text(text)
+    some = halves(2, 60)
+    raw = [half.table for half in some]
+    releases = [table.drop("patient") for table in raw]
+    broken = serigraph.audit(releases=releases, policy=tmp_path / "policy.toml", raw=raw)
+    assert broken.over_all.pairs == 0, "p says nothing of values that persist"
+    assert broken.above_in_crowds
+    assert not broken.is_within
+    healthy = [table.with_columns(diagnosis=pl.lit("none")) for table in raw]
+    clean = [table.drop("patient") for table in healthy]
+    assert serigraph.audit(releases=clean, policy=tmp_path / "policy.toml", raw=healthy).is_within
+
+
+def test_without_tables_the_audit_does_not_say_that_the_promise_holds(tmp_path: Path) -> None:
+    some = halves(2, flu=True)
+    series, made = published(tmp_path / "clinic", some)
+    some[-1].registry.write_csv(tmp_path / "registry.csv")
+    told = run(
+        *("audit", "--releases", *(each.folder for each in made)),
+        *("--policy", series.path / "policy.toml", "--registry", tmp_path / "registry.csv"),
+        *("--tolerate", "overlaps", "--tolerate", "missing-people", "--tolerate", "empty-regions"),
+    )
+    assert "The promise holds" not in told.out, told.err
+    assert "cannot be told without the tables" in told.out or "BROKEN" in told.out
+
+
+def test_spark_refuses(tmp_path: Path) -> None:
+    series, _ = published(tmp_path / "clinic", halves(1))
+    auditor = AuditorOnSpark(cast(Any, None), series)
+    with pytest.raises(InputRefused, match="on one machine"):
+        auditor.tally(series.releases(), (), known_members=1, worst=1, progress=lambda _: None)
+
+
+def test_what_a_cohort_may_not_show_is_for_the_publisher_alone(tmp_path: Path) -> None:
+    """Five of the eight people of the only cohort hold the value, and four may be shown."""
+    registry = pl.DataFrame(
+        {"patient": [f"p{n}" for n in range(8)], "age": range(8), "zip": range(8)}
+    )
+    sick = ["HIV"] * 5 + ["none"] * 3
+    table = registry.with_columns(pl.Series("diagnosis", sick))
+    _, (made,) = published(tmp_path / "clinic", [Half(registry, table)])
+    (note,) = [note for note in made.notes if "left out" in note]
+    assert "values of 1 person are left out" in note
+    assert made.figures["worst_in_release"]["probability"] == "1/2"
+    for path in made.folder.iterdir():
+        assert "left out" not in path.read_text().replace("left out for good", "")
+    assert {name for name in made.figures if "suppress" in name} == {
+        "suppressed",
+        "suppressed_values",
+    }
+    assert not made.figures["suppressed_values"]
+
+
+def test_people_who_wait_and_who_retired_are_counted(tmp_path: Path) -> None:
+    some = halves(3)
+    _, made = published(tmp_path / "clinic", some)
+    assert made[0].figures["people_waiting"] == made[0].figures["people_retired"] == 0
+    assert any(each.figures["people_retired"] for each in made)
+    new = some[1].registry.tail(3).with_columns(patient="x" + pl.col("patient"))
+    few = Half(pl.concat([some[0].registry, new]), some[0].table.slice(1))
+    _, waiting = published(tmp_path / "waiting", [some[0], few])
+    assert waiting[1].figures["people_waiting"] == 3
+    assert any("3 people wait" in note for note in waiting[1].notes)

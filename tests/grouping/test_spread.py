@@ -104,7 +104,9 @@ def test_sizes_and_feasibility_do_not_depend_on_the_draw(
             break
     population, history = problem(series, table_of(7, load, sets))
     policy = read_policy(series.path / "policy.toml")
-    plan = plan_of(policy, policy.strategy_for(), "again", False)
+    plan = plan_of(
+        policy, policy.strategy_for(), "again", allow_suppression=False, has_registry=False
+    )
     earlier = ledger_on_disk(Layout(series.path), series.releases())
     sizes: list[float] = []
     for draw in range(DRAWS):

@@ -193,6 +193,10 @@ class StatedTerms:
     has_registry: bool = True
 
     @property
+    def least(self) -> int:
+        return self.terms.minimum
+
+    @property
     def size(self) -> int:
         return self.terms.size
 

@@ -213,6 +213,10 @@ class StatedTerms:
     may_depart: bool = True
 
     @property
+    def least(self) -> int:
+        return self.terms.minimum
+
+    @property
     def size(self) -> int:
         return self.terms.size
 

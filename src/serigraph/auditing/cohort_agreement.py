@@ -1,7 +1,8 @@
 """Whether the ledger's parts on cohorts agree with each other and with its groups.
 
 Nobody is in two cohorts, a cohort stays in one group, nobody who retired is a member again, and the
-published holders are those that the groups count.
+published holders are those that the groups count. Where values are shown once, a cohort retires in
+the release that forms it, and nobody else of it has a record.
 """
 
 from __future__ import annotations
@@ -75,6 +76,9 @@ class _Roll:
         if wrong + _repeated(person):
             yield f"{wrong + _repeated(person):,} people retired twice, or from no cohort"
         self.retired[person] = release.number
+        stay = int(np.count_nonzero(self.retired[joining] == 0))
+        if stay and not release.hides_presence:
+            yield f"{stay:,} people joined a cohort that shows a value once, and did not retire"
         yield from self._members(layout, release)
 
     def _members(self, layout: Layout, release: ReleaseRecord) -> Iterator[str]:
@@ -134,6 +138,16 @@ def _compare_holders(layout: Layout, release: ReleaseRecord, roll: _Roll) -> Ite
     again = int(np.count_nonzero(roll.joined[person] < release.number)) - alone
     if again:
         yield f"{again:,} people are shown again with a value that may be shown once"
+    showing = members.filter(pl.col("person").is_in(person)).select("group")
+    records = members.join(showing, on="group", how="semi")
+    beside = int((~records["person"].is_in(person)).sum())
+    if beside:
+        yield f"{beside:,} records stand beside a value that may be shown once"
+
+
+def _is_presence_hidden(release: ReleaseRecord) -> bool:
+    """Whether cohorts stand: nobody knows who of a registry is in the table."""
+    return bool(release.summary.get("has_registry")) and not release.is_presence_known
 
 
 def _people(layout: Layout, release: ReleaseRecord, part: str) -> NDArray[np.int64]:

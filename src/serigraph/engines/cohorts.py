@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -65,12 +65,13 @@ def arranged(
     rules = Rules(
         size=terms.size,
         known=plan.known_members,
-        least=plan.minimum_size,
+        least=terms.least,
         thresholds={value.name: value.threshold for value in known if value.persists},
     )
     if is_presence_hidden(plan, terms):
         _check_registry(population, before.recorded, plan, terms)
         return arrange(population, before.recorded, rules, randomness)
+    rules = replace(rules, least=plan.minimum_size)
     _check_no_transient(population, plan)
     try:
         return arrange_once(population, before.recorded, before.attendance, rules, randomness)

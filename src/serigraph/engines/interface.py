@@ -51,6 +51,7 @@ class CohortTerms:
     """How cohorts are formed and kept."""
 
     size: int  # of a new cohort, at least
+    least: int  # members of a cohort that goes on after somebody has left
     may_depart: bool  # leaving the registry says nothing about a person's values
     has_registry: bool
     protect: Callable[[str], ProtectedValue]  # what the policy says of a value or class by its name

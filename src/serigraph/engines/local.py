@@ -23,7 +23,7 @@ from serigraph.engines.suppression import (
     thinned,
     withdrawn,
 )
-from serigraph.errors import GuaranteeExceeded
+from serigraph.errors import GuaranteeExceeded, Infeasible
 from serigraph.grouping import Box, Demand, Grouping, form_groups
 from serigraph.model import Past, Population, occurring
 from serigraph.recoding import bucketised, extents, generalised, normalised_widths
@@ -67,6 +67,12 @@ def make_release(
     if plan.cohorts is not None:
         cohorts = arranged(population, before, plan, plan.cohorts, randomness)
         population, past = cohorts.population, past.subset(cohorts.kept)
+        if not population.present.any():
+            raise Infeasible(
+                "nobody is left to publish: everybody in the table waits or has retired",
+                where=f"release {plan.label}",
+                remedy="wait until more people are in the table, or start a new series",
+            )
     whole, hopeless = population, ""
 
     def form(population: Population, past: Past, demand: Demand) -> Grouping | NDArray[np.int32]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
-from math import ceil
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -29,6 +28,7 @@ from serigraph.policy.sections import (
     persistence_of,
 )
 from serigraph.policy.strategy import ConstantStrategy, StrategySection
+from serigraph.privacy.alikeness import smallest_crowd
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
@@ -95,13 +95,22 @@ class Policy(PolicyForm):
     @property
     def cohort_size(self) -> int:
         """The people of a new cohort, at least: room for several holders of each value."""
-        asked = self.guarantee
-        if asked.cohort_size is not None:
-            return max(asked.cohort_size, asked.minimum_group_size)
+        asked = self.guarantee.cohort_size
+        size = smallest_crowd(_ROOM, self._lowest, self.guarantee.known_members)
+        return max(size if asked is None else asked, self.least_cohort)
+
+    @property
+    def least_cohort(self) -> int:
+        """The members that a cohort needs to go on: it may have a holder of any value."""
+        crowd = smallest_crowd(1, self._lowest, self.guarantee.known_members)
+        return max(crowd, self.guarantee.minimum_group_size)
+
+    @property
+    def _lowest(self) -> Fraction:
+        """The lowest threshold of a value that persists."""
         own = self.protected.thresholds
         persisting = [name for name in own if self.persistence_of(name) != "transient"]
-        lowest = min([self.threshold, *(own[name] for name in persisting)])
-        return max(ceil(_ROOM / lowest) + asked.known_members, asked.minimum_group_size)
+        return min([self.threshold, *(own[name] for name in persisting)])
 
     def strategy_for(self, links: Callable[[], LinkGaps] = LinkGaps) -> Strategy:
         """The strategy; one that learns reads the links of earlier releases."""

@@ -34,6 +34,7 @@ from serigraph.publishing.terms import (
     advice,
     check_new_people,
     check_registry,
+    check_same_descriptions,
     default_label,
     draft_of,
     is_dated_back,
@@ -110,6 +111,7 @@ def publish(  # one keyword per option of a release; one straight sequence
         if not writer.releases:
             check_held(facts.value_list, policy, rules)
         check_values(facts.value_list, facts.choice, policy, people.values_before)
+        check_same_descriptions(facts, policy)
         people.check_unique_columns(rules)
         formulas = notes_on_formulas(policy, facts, rules)
         overridden = overridden_values(assume_transient, policy, facts.choice)

@@ -158,6 +158,21 @@ def policy_in_force(series: Series, releases: tuple[ReleaseRecord, ...]) -> Poli
     return policy
 
 
+def check_same_descriptions(people: PeopleFacts, policy: Policy) -> None:
+    """Refuse people whom table and registry describe differently, where values persist and presence
+    is hidden: a row that the registry does not have is that of somebody present."""
+    is_hidden = policy.guarantee.adversary == "presence unknown"
+    differing = people.differing_from_registry
+    if differing and is_hidden and policy.has_persisting_values:
+        raise TableError(
+            f"{counted(differing, 'person', 'people')} of the table "
+            f"{'has' if differing == 1 else 'have'} other quasi-identifiers than in the registry, "
+            "and would be known to be in the table",
+            where="table and registry",
+            remedy="give both the same quasi-identifiers, as of the same day",
+        )
+
+
 def check_registry(
     releases: tuple[ReleaseRecord, ...], policy: Policy, *, has_registry: bool
 ) -> None:
@@ -212,6 +227,7 @@ def _cohort_terms(policy: Policy, has_registry: bool) -> CohortTerms | None:
         return None
     return CohortTerms(
         size=policy.cohort_size,
+        least=policy.least_cohort,
         may_depart=policy.guarantee.departures == "unrelated",
         has_registry=has_registry,
         protect=lambda name: ProtectedValue(

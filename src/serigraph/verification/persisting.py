@@ -138,7 +138,7 @@ def check_persisting(
         retires,
         values,
         known_members=rules.known_members,
-        minimum_size=rules.minimum_size,
+        minimum_size=rules.terms.least,
         where=where,
     )
     crowds = _crowds(roll, recorded, (arranged, roll.in_release), values)

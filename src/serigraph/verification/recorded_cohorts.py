@@ -24,6 +24,10 @@ class CohortTerms(Protocol):
         """Of a new cohort, at least."""
 
     @property
+    def least(self) -> int:
+        """Members that a cohort needs to go on after somebody has left."""
+
+    @property
     def may_depart(self) -> bool:
         """Whether leaving the registry says nothing about a person's values."""
 

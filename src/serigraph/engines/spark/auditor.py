@@ -17,6 +17,7 @@ from serigraph.engines.spark.tallies import tally_on_spark
 from serigraph.errors import InputRefused, LedgerDamaged
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.layout import Layout
+from serigraph.ledger.parts import COHORTS, has_part
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,6 +52,10 @@ class AuditorOnSpark:
             raise InputRefused(
                 "who hides in which crowd is found out on one machine",
                 remedy="leave the raw tables out, or the engine",
+            )
+        if any(has_part(release, COHORTS) for release in releases):
+            raise InputRefused(
+                "values that persist are audited on one machine", remedy="leave the engine out"
             )
         progress("computing")
         frames = LedgerFrames(self.session, Layout(self.series.path), releases)
