@@ -145,7 +145,7 @@ def is_refused(seen: list[Attendance], values: int = 1) -> bool:
 def test_independent_values_hardly_ever_look_persistent(
     people: int, seeds: int, share: float
 ) -> None:
-    """Measured once with more seeds: none of 12,240 series of six releases, looked at after each."""
+    """With more seeds: none of 12,240 series of six releases, looked at after each of them."""
     for seed in range(seeds):
         seen = panel(seed, people, share, 0, 4)
         assert not any(is_refused(seen[:releases]) for releases in (2, 3, 4))
