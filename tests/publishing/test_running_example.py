@@ -75,6 +75,8 @@ def test_pairs_give_three_quarters(tmp_path: Path) -> None:
         "survival": "1",
         "probability": "0",
         "was_ever_shown": True,
+        "persistence": "transient",
+        "alike": None,
     }
 
 
@@ -93,7 +95,14 @@ def test_groups_of_four_give_seven_sixteenths(tmp_path: Path, form: str) -> None
         found = told(series, person)
         assert found["probability"] == "7/16"
         assert found["exposures"] == [
-            {"release": j, "label": f"figure_1_t{j}", "size": 4, "count": 1, "present": True}
+            {
+                "release": j,
+                "label": f"figure_1_t{j}",
+                "size": 4,
+                "count": 1,
+                "present": True,
+                "known_members": 0,
+            }
             for j in (1, 2)
         ]
     assert told(series, "o4")["probability"] == told(series, "o5")["probability"] == "1/4"

@@ -106,7 +106,7 @@ def unfit(held: Held, known: int) -> NDArray[np.int32]:
 
 @kernel
 def _cut_people(space: Space, size: int, cell: NDArray[np.int64]) -> None:
-    """Write the cell of each person of a ``space``; cells have ``size`` people or more."""
+    """Write the ``cell`` of each person of a ``space``; cells have ``size`` people or more."""
     people = len(cell)
     key = np.arange(people)
     ends = np.zeros(64, dtype=np.int64)  # the cells that are still to cut, right ones below
@@ -131,7 +131,7 @@ def _cut_people(space: Space, size: int, cell: NDArray[np.int64]) -> None:
 def _cut_units(
     space: Space, held: Held, known: int, few: int, least: int, cell: NDArray[np.int64]
 ) -> None:
-    """Write the cell of each unit of a ``space``; cells have ``least`` people or more.
+    """Write the ``cell`` of each unit of a ``space``; cells have ``least`` people or more.
 
     ``held`` is what units hold, ``known`` how many members of a cell do not count, and ``few`` the
     number of holders up to which a cut must not depend on where they are.
