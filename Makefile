@@ -71,10 +71,11 @@ SMALL := $(addprefix tests/,charts model policy privacy recoding tables utility 
 	$(addprefix audit/test_,audit_command.py cells.py crowds.py foreign_releases.py series_audit.py survey.py) \
 	$(addprefix experiments/test_,claims.py memory.py sources.py) \
 	$(addprefix grouping/test_,cuts.py districts.py groups_against_naive.py known_problems.py next_target.py past.py small_kernels.py) \
-	$(addprefix ledger/test_,damage.py export.py past.py person_numbers.py refusals.py round_trip.py) \
-	$(addprefix publishing/test_,first_plan.py frames.py running_example.py suppression.py) \
+	$(addprefix ledger/test_,cohorts.py damage.py export.py past.py person_numbers.py refusals.py round_trip.py) \
+	$(addprefix publishing/test_,first_plan.py frames.py running_example.py showing_once.py suppression.py) \
 	$(addprefix report/test_,documents.py signatures.py verify.py) \
-	cli/test_commands.py engines/test_feasibility.py planning/test_plan.py verification/test_on_disk.py verification/test_verify.py cohorts)
+	$(addprefix verification/test_,cohort_rules.py cohorts_on_disk.py on_disk.py verify.py) \
+	cli/test_commands.py cohorts engines/test_feasibility.py planning/test_plan.py)
 SLOW := $(addprefix --deselect=tests/,grouping/test_past.py::test_who_has_spent_most_is_not_the_holder_more_often_than_others \
 	planning/test_plan.py::test_the_command report/test_verify.py::test_the_command \
 	tables/test_roles.py::test_where_rows_are_people_no_repeated_id_is_preferred_to_a_unique_one)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.model import CohortChanges, Population, ProtectedValue
 from serigraph.records import WorstPair
+from serigraph.short_repr import Undisclosed
 from serigraph.verification.crowds import Crowds, check_crowds, check_retirement, most_allowed
 from serigraph.verification.earlier import EarlierReleases
 from serigraph.verification.faithfulness import Allowed, check_left_out, contents
@@ -47,8 +48,8 @@ class Rules:
     where: str
 
 
-@dataclass(frozen=True)
-class CohortFindings:
+@dataclass(frozen=True, repr=False)
+class CohortFindings(Undisclosed):
     """What was found about a release that keeps its promise for values that persist."""
 
     worst: tuple[WorstPair, ...]  # of each threshold
