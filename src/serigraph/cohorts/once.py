@@ -1,11 +1,11 @@
 """Who is in a release, and in which cell, where it is known who is present and values persist.
 
-Whoever is known to be away in a release cannot have been published in it, so people are alike only
-if they were published in the same releases. A value that persists is therefore shown once. People
-with the same past form cells. A cell without such a value is published as it is. In a cell with one
-these values are all that is published, and its people, a cohort from now on, are never published
-again: other values of theirs might be known from earlier releases, or be seen again in later ones,
-and tell who does not hold the value.
+Somebody who is known to be away in a release cannot have been published in it, so people are alike
+only if they were published in the same releases. A value that persists is therefore shown once.
+People with the same past form cells. A cell without such a value is published as it is. In a cell
+with one these values are all that is published, and its people, a cohort from now on, are never
+published again: other values of theirs might be known from earlier releases, or be seen again in
+later ones, and tell who does not hold the value.
 
 That attendance says nothing about the values is assumed, and has to be: somebody who knows
 attendance could tell otherwise without any release.

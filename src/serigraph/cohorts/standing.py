@@ -112,7 +112,7 @@ def _retiring(
     remain = members - left - companions
     dissolves = (left > 0) & (remain < np.maximum(enough, rules.least))
     companions[dissolves] = (members - left)[dissolves]
-    # The first so many of the cohort's members, in random order.
+    # The first of the cohort's members in random order, as many as are needed.
     others = np.flatnonzero(live & ~leaves & (companions[recorded.cohort] > 0))
     others = others[shuffled(len(others), randomness)]
     others = others[np.argsort(recorded.cohort[others], kind="stable")]

@@ -119,7 +119,7 @@ def check_retirement(
     where: str,
 ) -> None:
     """Refuse if members leave their cohort with too few companions to hide among, or with more
-    than that takes. Of recorded people it is said who left the registry, and who retires now."""
+    than that takes. ``has_left`` and ``retires`` are about recorded people."""
     live, cohort, cohorts = recorded.is_live, recorded.cohort, recorded.formed
     members, leavers, retiring = (
         np.bincount(cohort[each], minlength=cohorts) for each in (live, has_left, retires)

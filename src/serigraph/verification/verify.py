@@ -100,7 +100,7 @@ def verify(
     holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
     if not is_member.all():
         ids, present, group = ids.filter(pl.Series(is_member)), present[is_member], group[is_member]
-        holder = (np.cumsum(is_member) - 1)[holder]  # whoever holds a value is a member
+        holder = (np.cumsum(is_member) - 1)[holder]  # every holder is a member
     lengths = np.diff(composition.start)
     return Proof(
         ids=ids,
