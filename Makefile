@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 READY_DEV := $(VENV)/ready-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-spark faults fuzz check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-persistence bench-spark peers reproduce lock clean
+.PHONY: help demo test test-spark faults fuzz check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-persistence bench-spark bench-utility attacks peers reproduce lock clean
 
 help:
 	@echo "make demo            a clinic of 40,000 people publishes ten releases"
@@ -25,7 +25,9 @@ help:
 	@echo "make bench-grouping  group sizes and precision on several data sets"
 	@echo "make bench-growth    a release and an audit after 10 and after 200 releases"
 	@echo "make bench-persistence what comparing releases tells where values persist, by law and form"
+	@echo "make attacks         attacks on releases of several methods, ours among them, as a page"
 	@echo "make bench-spark     Spark beside the local engine: time and traffic at 1M, 3M, 10M people"
+	@echo "make bench-utility   group sizes and errors of queries by strategy, in five settings"
 	@echo "make reproduce       the paper's study and what goes beyond it"
 	@echo "make lock            pin the newest versions that the ranges allow"
 
@@ -68,6 +70,7 @@ check: $(READY_DEV) docs
 # random cases each. (Unsigned products and sums wrap around, as compiled ones do.) The floor is in
 # pyproject.toml; CONTRIBUTING.md says what is left out.
 SMALL := $(addprefix tests/,charts model policy privacy recoding tables utility \
+	$(addprefix attacking/test_,command.py parts.py) \
 	$(addprefix audit/test_,audit_command.py cells.py crowds.py foreign_releases.py series_audit.py survey.py) \
 	$(addprefix experiments/test_,claims.py memory.py sources.py) \
 	$(addprefix grouping/test_,cuts.py districts.py groups_against_naive.py known_problems.py next_target.py past.py small_kernels.py) \
@@ -118,6 +121,14 @@ bench-persistence: $(READY_DEV)
 PEOPLE ?= 1000000 3000000 10000000
 bench-spark: $(READY_DEV)
 	$(BIN)/python -m benchmarks.spark --people $(PEOPLE)
+
+# Single releases of other tools as well: make attacks FOREIGN=folder
+attacks: $(READY_DEV)
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.attacks $(if $(FOREIGN),--foreign $(FOREIGN))
+
+# A first look: .venv/bin/python -m benchmarks.utility --people 10000 --seeds 1
+bench-utility: $(READY_DEV)
+	$(BIN)/python -m benchmarks.utility
 
 reproduce: $(READY)
 	$(BIN)/serigraph reproduce --out study

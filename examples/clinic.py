@@ -66,7 +66,7 @@ column = "diagnosis"
 values = [{values}]
 
 [protected.classes]
-"any sexually transmitted disease" = ["chlamydia", "gonorrhoea", "syphilis", "HIV"]
+"any curable sexually transmitted disease" = ["chlamydia", "gonorrhoea", "syphilis"]
 "any dependence" = ["alcohol dependence", "opioid dependence"]
 
 [protected.persistence]
@@ -78,7 +78,7 @@ adversary = "presence unknown"
 minimum_group_size = 5
 
 [strategy]
-name = "constant"
+name = "adaptive"
 releases = {releases}
 """
 
@@ -141,7 +141,10 @@ def half_years(everybody: pl.DataFrame, chance: np.random.Generator) -> list[pl.
 def policy() -> str:
     """The policy of the clinic, which says of every protected value whether it persists."""
     persistence = dict.fromkeys(PASSING, "transient") | dict.fromkeys(FOR_LIFE, "permanent")
-    persistence |= {"any sexually transmitted disease": "any", "any dependence": "permanent"}
+    persistence |= {
+        "any curable sexually transmitted disease": "transient",
+        "any dependence": "permanent",
+    }
     return POLICY.format(
         values=", ".join(f'"{name}"' for name in [*PASSING, *FOR_LIFE]),
         persistence="\n".join(f'"{name}" = "{kind}"' for name, kind in persistence.items()),

@@ -89,7 +89,7 @@ def tables() -> tuple[pl.DataFrame, list[pl.DataFrame]]:
     has_diabetes = chance.random(PEOPLE) < HOLDERS
     made = []
     for _ in range(RELEASES):
-        other = chance.choice(["influenza", "fracture", "asthma"], PEOPLE)
+        other = chance.choice(["influenza", "fracture", "bronchitis"], PEOPLE)
         diagnosis = pl.Series("diagnosis", np.where(has_diabetes, "diabetes", other))
         present = pl.Series(chance.random(PEOPLE) < PRESENT)
         made.append(registry.with_columns(diagnosis).filter(present))

@@ -17,6 +17,7 @@ from serigraph._version import __version__
 from serigraph.runtime.on_demand import on_demand
 
 if TYPE_CHECKING:
+    from serigraph.attacking import attack
     from serigraph.auditing import audit
     from serigraph.engines import Local, Spark, export
     from serigraph.ledger import Series
@@ -35,6 +36,7 @@ __getattr__, __dir__ = on_demand(
         "Local": "serigraph.engines",
         "Series": "serigraph.ledger",
         "Spark": "serigraph.engines",
+        "attack": "serigraph.attacking",
         "audit": "serigraph.auditing",
         "export": "serigraph.engines",
         "evaluate": "serigraph.utility",
@@ -54,6 +56,7 @@ __all__ = [
     "Series",
     "Spark",
     "__version__",
+    "attack",
     "audit",
     "evaluate",
     "export",

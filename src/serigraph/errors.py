@@ -9,6 +9,7 @@
     ├── PromiseError            the release cannot be made without breaking the promise   exit 4
     │   ├── Infeasible          some values do not fit; says which, and what would help
     │   ├── GuaranteeExceeded   the verifier found a pair above its threshold
+    │   ├── Leaking             an attack on the draft came further than the policy accepts
     │   └── PolicyChanged       the policy was changed in a way that would break the promise
     ├── AlreadyPublished        this label or table is already published                  exit 5
     ├── SeriesError             the series on disk                                        exit 6
@@ -91,6 +92,10 @@ class Infeasible(PromiseError):
 
 class GuaranteeExceeded(PromiseError):
     """The verifier refused a proposed release."""
+
+
+class Leaking(PromiseError):
+    """An attack on a release came further than the policy accepts."""
 
 
 class NotTransient(PromiseError):

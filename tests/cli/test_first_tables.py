@@ -13,23 +13,26 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import serigraph
 from cli.first_tables import TABLES
 from cli.running import Ran, run
 
 ASKED = {"nothing sensitive"}  # which column is sensitive, `init` cannot know
 
 
-def begun(name: str, seed: int, folder: Path) -> tuple[Ran, Path]:
+def begun(name: str, seed: int, folder: Path, *stated: str) -> tuple[Ran, Path]:
     made = TABLES[name].write(folder, random.Random(seed))
     asked = ["--sensitive", TABLES[name].sensitive] if name in ASKED else []
-    return run("init", folder / "new series", "--from", made, *asked), folder / "new series"
+    return run(
+        "init", folder / "new series", "--from", made, *asked, *stated
+    ), folder / "new series"
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize(("seed", "stated"), [(1, ""), (2, ""), (3, "transient")])
 @pytest.mark.parametrize("name", TABLES)
-def test_the_next_command_publishes(name: str, seed: int, tmp_path: Path) -> None:
+def test_the_next_command_publishes(name: str, seed: int, stated: str, tmp_path: Path) -> None:
     expected = TABLES[name]
-    said, series = begun(name, seed, tmp_path)
+    said, series = begun(name, seed, tmp_path, *(["--persistence", stated] if stated else []))
     assert said.code == 0, said.err
     policy = tomllib.loads((series / "policy.toml").read_text(encoding="utf-8"))
     assert policy["person"]["id"] == expected.person
@@ -38,6 +41,7 @@ def test_the_next_command_publishes(name: str, seed: int, tmp_path: Path) -> Non
     assert set(policy["quasi_identifiers"]) == expected.quasi_identifiers
     assert policy["guarantee"]["minimum_group_size"] == 5
     assert policy["guarantee"]["threshold"] == "1/2"
+    assert policy["protected"]["persistence"] == {"default": stated or "any"}
 
     command = shlex.split(said.out.splitlines()[-1].removeprefix("Then: "))
     assert command[0] == "serigraph"
@@ -46,7 +50,29 @@ def test_the_next_command_publishes(name: str, seed: int, tmp_path: Path) -> Non
     [folder] = (series / "releases").iterdir()
     published = pl.read_csv(folder / "table.csv", infer_schema=False)
     assert set(published.columns) == {*expected.quasi_identifiers, expected.sensitive}
-    assert published.group_by(sorted(expected.quasi_identifiers)).len()["len"].min() >= 5
+    serigraph.export(series, tmp_path / "exported", confidential=True)
+    groups = pl.read_parquet(tmp_path / "exported" / "groups.parquet")
+    assert groups["size"].min() >= 5
+    if stated:
+        assert published.group_by(sorted(expected.quasi_identifiers)).len()["len"].min() >= 5
+    else:
+        retired = pl.read_parquet(tmp_path / "exported" / "cohorts.parquet").height
+        check_the_price_that_was_told(said.out, groups, retired, published.height)
+
+
+def check_the_price_that_was_told(said: str, groups: pl.DataFrame, retired: int, rows: int) -> None:
+    """What `init` says of the first release came true."""
+    (told,) = re.findall(
+        r"never again, here (all|[\d,]+ of) ([\d,]+) people after the first release"
+        r"(?:, and ([\d,]+) of their records are not shown)?",
+        said,
+    )
+    leaving, people, withheld = (each.removesuffix(" of").replace(",", "") for each in told)
+    assert int(people) == groups["size"].sum()
+    assert int(people if leaving == "all" else leaving) == retired
+    assert "--persistence transient" in said
+    if withheld:
+        assert rows < int(people)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

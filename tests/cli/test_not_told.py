@@ -25,7 +25,7 @@ def here(tmp_path: Path) -> Path:
     folder = tmp_path / "here"
     shutil.copytree(ROOT / "docs/example", folder)
     subprocess.run(
-        [*COMMAND, "init", "clinic", "--from", "2024H1.csv"],
+        [*COMMAND, "init", "clinic", "--from", "2024H1.csv", "--persistence", "transient"],
         cwd=folder,
         check=True,
         capture_output=True,

@@ -45,7 +45,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "publish --help",
         "status SERIES",
         "history SERIES --person PERSON --value HIV",
-        "init NEW --from TABLE",
+        "init NEW --from TABLE --persistence transient",
         "export SERIES EXPORT",
     ],
 )

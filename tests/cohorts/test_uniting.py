@@ -36,12 +36,32 @@ def test_without_transient_values_a_group_is_a_cohort() -> None:
     assert group.tolist() == units.unit.tolist()
 
 
-def test_a_cohort_in_which_nobody_is_present_is_united_with_another() -> None:
-    people = population(range(40), {3: ["s"]}, away=range(8, 16))
-    units = Units.of(np.arange(40) // 8)
-    group, _ = unite(people, units, Past.none(40), [ASKS_NOTHING], known=0)
-    assert set(group[people.present]) == set(group)
-    assert len(set(group)) == 4
+def test_a_cohort_in_which_nobody_is_present_is_united_with_none() -> None:
+    """Not even beside a transient value: who is away makes no difference at all."""
+    ask_little = TargetRule((2.0,), (), 1.0)
+    found = []
+    for away in ([], range(8, 16), range(24, 40)):
+        people = population(range(40), {3: ["t"]}, away=away, transient="t")
+        units = Units.of(np.arange(40) // 8)
+        group, _ = unite(people, units, Past.none(40), [ASKS_NOTHING, ask_little], known=0)
+        found.append(group.tolist())
+    assert len(set(found[0])) == 5
+    assert found == [found[0]] * 3
+
+
+def test_published_holders_of_another_value_give_no_room() -> None:
+    people = population(range(40), {3: ["t"]}, transient="t")
+    cohort = np.arange(40) // 8
+    ask = TargetRule((7.0,), (), 1.0)
+    sizes = []
+    for shown in (None, np.array([4]), np.array([0, 0])):
+        units = Units.of(cohort, shown)
+        group, _ = unite(people, units, Past.none(40), [ASKS_NOTHING, ask], known=0)
+        sizes.append(int((group == group[3]).sum()))
+    # A cohort of eight has room for one holder who needs seven, also with one person less, and
+    # not with two.
+    assert sizes[0] == sizes[1] == 8
+    assert sizes[2] > 8
 
 
 def test_values_that_do_not_fit_are_named() -> None:

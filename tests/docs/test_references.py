@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import serigraph
 from docs.pages import ROOT
 from serigraph import errors
+from serigraph.attacking import Attacked, Finding
 from serigraph.auditing import Audit
 from serigraph.cli import app as command_line
 from serigraph.ledger import PastExposure, ReleaseRecord
@@ -26,7 +27,9 @@ from serigraph.signing import KeyPair
 
 REFERENCE = ROOT / "docs/reference"
 RESULTS = [
+    Attacked,
     Audit,
+    Finding,
     NewSeries,
     KeyPair,
     PastExposure,

@@ -101,16 +101,16 @@ def strategy_rows(sizes: dict[str, float], suppressed: dict[str, float]) -> pl.D
 
 
 def test_advice_follows_the_table() -> None:
-    geometric, constant, optimal, learned, replanning = advice(
+    geometric, constant, optimal, adaptive, replanning = advice(
         strategy_rows(
             {"geometric, re-planned": 6.0, "constant, re-planned": 30.0},
-            {"geometric, re-planned": 0.1, "optimal, learned": 0.2},
+            {"geometric, re-planned": 0.1, "adaptive": 0.2},
         )
     )
     assert "Up to a return rate of 20%" in geometric
     assert "ran out of people at 80% in round 7" in constant
     assert "at 0 of 2 rates" in optimal
-    assert "at 80% it had spent too much" in learned
+    assert "at 80% it had spent too much" in adaptive
     assert "70% at best" in replanning
     worse = advice(strategy_rows({"geometric, re-planned": 60.0}, {}))
     assert "at none of these rates" in worse[0]

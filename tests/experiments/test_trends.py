@@ -111,7 +111,7 @@ def test_ratios_are_those_of_figure_5() -> None:
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.95])
 def test_the_optimal_schedule_is_expected_to_have_the_smallest_groups(rate: float) -> None:
     sizes = expected_sizes(rate, Fraction(1, 2))
-    assert set(sizes) == set(strategies_for(rate)) - {"optimal, learned"}
+    assert set(sizes) == set(strategies_for(rate)) - {"adaptive"}
     best = sizes["optimal for the rate, as planned"]
     assert best <= min(sizes.values()) * (1 + 1e-9)
 

@@ -24,7 +24,13 @@ CONTRACT = {
         "known_members": pl.Int64,
     },
     "members": {"release": pl.Int64, "person": pl.String, "group": pl.Int64, "present": pl.Boolean},
-    "groups": {"release": pl.Int64, "group": pl.Int64, "size": pl.Int64, "present": pl.Int64},
+    "groups": {
+        "release": pl.Int64,
+        "group": pl.Int64,
+        "size": pl.Int64,
+        "present": pl.Int64,
+        "excluded": pl.Int64,
+    },
     "values": {"release": pl.Int64, "group": pl.Int64, "value": pl.String, "count": pl.Int64},
     "thresholds": {
         "release": pl.Int64,
@@ -68,11 +74,11 @@ def test_two_releases(tmp_path: Path) -> None:
         for person in people
     )
     assert frames["groups"].rows() == [
-        (1, 0, 2, 2),
-        (1, 1, 2, 1),
-        (1, 2, 1, 1),
-        (2, 0, 3, 2),
-        (2, 1, 2, 2),
+        (1, 0, 2, 2, 0),
+        (1, 1, 2, 1, 0),
+        (1, 2, 1, 1, 0),
+        (2, 0, 3, 2, 0),
+        (2, 1, 2, 2, 0),
     ]
     assert frames["values"].rows() == [
         (1, 0, "flu", 1),

@@ -9,9 +9,10 @@ import pytest
 
 from ledger.builders import FIRST, SECOND, Person, changes_of, new_series, publish
 from serigraph.errors import LedgerDamaged
-from serigraph.ledger import ReleaseRecord, Series, past
+from serigraph.ledger import ReleaseRecord, Series, cohorts, past
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.layout import Layout
+from serigraph.ledger.reader import RELEASES_COMPARED
 
 THIRD = (Person("zoe", 0, ("HIV",)), Person("yul", 0))
 
@@ -72,3 +73,23 @@ def test_what_is_not_read_is_compared_all_the_same(series: Series, release: int,
     path.write_bytes(path.read_bytes()[::-1])
     with pytest.raises(LedgerDamaged, match=name):
         series.history(pl.Series(["zoe"]), ["HIV"])
+
+
+def test_whether_values_persist_is_measured_in_the_latest_releases_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, before = new_series(tmp_path), 4
+    for number in range(before + RELEASES_COMPARED):
+        publish(made, f"r{number}", FIRST)
+    opened: set[int] = set()
+    whole = cohorts.read_part
+
+    def noted(layout: Layout, release: ReleaseRecord, part: str) -> pl.DataFrame:
+        opened.add(release.number)
+        return whole(layout, release, part)
+
+    monkeypatch.setattr(cohorts, "read_part", noted)
+    kept = made.reader().kept_values(["HIV"]).found["HIV"]
+    assert opened == {before + 1 + number for number in range(RELEASES_COMPARED)}
+    holders = sum("HIV" in person.values for person in FIRST)
+    assert kept.returned == kept.kept == holders * (RELEASES_COMPARED - 1)

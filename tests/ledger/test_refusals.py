@@ -29,15 +29,6 @@ def test_a_label_twice(tmp_path: Path, label: str) -> None:
     assert shape_on_disk(series.path) == before
 
 
-def test_a_table_twice(tmp_path: Path) -> None:
-    series = new_series(tmp_path)
-    publish(series, "a", FIRST)
-    before = shape_on_disk(series.path)
-    with pytest.raises(AlreadyPublished, match="release 1, a - give the table of the next"):
-        publish(series, "b", FIRST, table_digest="digest of a")
-    assert shape_on_disk(series.path) == before
-
-
 def test_something_at_the_place_of_the_release(tmp_path: Path) -> None:
     series = new_series(tmp_path)
     (series.path / "releases" / "a").write_text("a file")

@@ -54,9 +54,15 @@ def test_all_combinations_are_swept(made: SeriesPlan) -> None:
     assert names[0] == "constant for 4, threshold 1/2"
     assert made.outlooks[0].is_policy
     for threshold in ("1/2", "1/5"):
-        for what in ("constant for 20", "geometric 2", "geometric 3", "schedule for 7"):
+        for what in (
+            "adaptive for 7",
+            "constant for 20",
+            "geometric 2",
+            "geometric 3",
+            "schedule for 7",
+        ):
             assert f"{what}, threshold {threshold}" in names
-    assert len(names) == len(set(names)) == 10
+    assert len(names) == len(set(names)) == 12
 
 
 def test_ratios_are_those_of_the_paper(made: SeriesPlan) -> None:
@@ -143,7 +149,7 @@ def test_rehearsed_groups_grow_with_returning_people() -> None:
         found = rehearse(
             population,
             Past.none(population.size),
-            Geometric(Fraction(2)),
+            lambda _links, _shares: Geometric(Fraction(2)),
             stage,
             releases=5,
             return_rate=rate,
@@ -166,7 +172,7 @@ def test_a_rehearsal_never_breaks_the_promise(tmp_path: Path) -> None:
     found = rehearse(
         population,
         Past.none(population.size),
-        ConstantRatio(4),
+        lambda _links, _shares: ConstantRatio(4),
         stage,
         releases=4,
         return_rate=0.5,

@@ -10,7 +10,8 @@ import pytest
 from policy.examples import FULL, changed
 from serigraph.errors import PolicyError
 from serigraph.policy import parse_policy, read_policy
-from serigraph.privacy.link_chances import LinkGaps, learned_link_chances
+from serigraph.privacy.adaptive import Adaptive
+from serigraph.privacy.link_chances import LinkGaps
 from serigraph.privacy.strategies import ConstantRatio, Geometric, OptimalSchedule
 
 MANY_PROBLEMS = """\
@@ -151,13 +152,21 @@ def test_strategies_are_built_exactly(written: str, expected: object) -> None:
     assert parse_policy(text, "policy.toml", Path()).strategy_for() == expected
 
 
-@pytest.mark.parametrize(("planned", "links"), [("", 20), ("\nreleases = 4", 4)])
-def test_learned_chances_follow_the_links_so_far(planned: str, links: int) -> None:
-    text = changed(('name = "constant"\nreleases = 10', f'name = "schedule"{planned}'))
+@pytest.mark.parametrize(
+    ("planned", "releases"), [("", 20), ("\nreleases = 4", 4), ('\nreleases = "open"', None)]
+)
+@pytest.mark.parametrize("name", ["adaptive", "schedule"])
+def test_the_adaptive_strategy_follows_the_links_so_far(
+    name: str, planned: str, releases: int | None
+) -> None:
+    """A schedule with learned chances is the same under its earlier name."""
+    if name == "schedule" and releases is None:
+        return
+    text = changed(('name = "constant"\nreleases = 10', f'name = "{name}"{planned}'))
     policy = parse_policy(text, "policy.toml", Path())
-    assert policy.strategy_for() == OptimalSchedule((1.0,) * links)
-    seen = LinkGaps(again={(1, 1): 490}, waiting={(1, 3): 500})
-    assert policy.strategy_for(lambda: seen) == OptimalSchedule(learned_link_chances(seen, links))
+    assert policy.strategy_for() == Adaptive(releases)
+    seen = LinkGaps(again={(1, 1): 490}, waiting={(1, 3): 500}, releases=4, people=2000)
+    assert policy.strategy_for(lambda: seen, {"HIV": 0.1}) == Adaptive(releases, seen, {"HIV": 0.1})
 
 
 @pytest.mark.parametrize(
@@ -182,4 +191,7 @@ def test_a_class_of_values_that_persist_persists() -> None:
     with pytest.raises(PolicyError, match=r"line 13: .*'any STD' holds values that persist"):
         parse_policy(changed(("[guarantee]", f"{section}[guarantee]")), "policy.toml", Path())
     section += '"any STD" = "any"\n'
+    with pytest.raises(PolicyError, match=r"line 13: .*'any STD' persists, and is shown by cohort"):
+        parse_policy(changed(("[guarantee]", f"{section}[guarantee]")), "policy.toml", Path())
+    section = section.replace('default = "transient"', 'default = "any"')
     parse_policy(changed(("[guarantee]", f"{section}[guarantee]")), "policy.toml", Path())

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from serigraph.errors import Infeasible
 from serigraph.privacy import (
+    Adaptive,
     ConstantRatio,
     Geometric,
     OptimalSchedule,
@@ -76,7 +77,8 @@ def test_the_preview_begins_with_the_first_ratio(
 ) -> None:
     preview = strategy.preview(threshold, links)
     assert len(preview) == links
-    assert list(preview) == sorted(preview)
+    # The adaptive strategy spends what is left where it has seen that no further link comes.
+    assert isinstance(strategy, Adaptive) or list(preview) == sorted(preview)
     if links:
         first = strategy.ratio(threshold, 0, Fraction(1))
         assert preview[0] == pytest.approx(first, rel=1e-9)

@@ -25,6 +25,7 @@ class Group:
 
     size: int
     present: int
+    excluded: int  # who cannot hold a transient value
     values: dict[str, int]
     members: dict[str, bool]  # person -> whether it has a record
 
@@ -56,13 +57,14 @@ def read_export(folder: Path) -> Export:
         assert value not in values[release, group]
         values[release, group][value] = count
     groups: list[dict[int, Group]] = [{} for _ in numbers]
-    for release, group, size, present in pl.read_parquet(folder / "groups.parquet").iter_rows():
+    listed = pl.read_parquet(folder / "groups.parquet")
+    for release, group, size, present, excluded in listed.iter_rows():
         mine = members.pop((release, group))
         assert size == len(mine)
         assert present == sum(mine.values()) > 0
         held = values.pop((release, group), {})
         assert all(0 < count <= present for count in held.values())
-        groups[release - 1][group] = Group(size, present, held, mine)
+        groups[release - 1][group] = Group(size, present, excluded, held, mine)
     assert not members, "members of a group that is not listed"
     assert not values, "values of a group that is not listed"
     return Export(
@@ -89,7 +91,8 @@ def largest_by_release(export: Export) -> Iterator[dict[str, Fraction]]:
     ):
         touched: dict[str, set[int]] = defaultdict(set)
         for group in groups.values():
-            people = (group.present if adversary == "presence known" else group.size) - known
+            people = group.present if adversary == "presence known" else group.size
+            people -= known + group.excluded
             for value, count in group.values.items():
                 for person in group.members:
                     step = (standing.get((person, value), 0), people, count)

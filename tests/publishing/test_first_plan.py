@@ -6,13 +6,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import serigraph
 from serigraph.errors import TableError
+from serigraph.policy import Persistence
 from serigraph.privacy.strategies import ConstantRatio
 from serigraph.publishing.first_plan import SPARE, THRESHOLD, FirstPlan, first_plan
+from serigraph.publishing.proposal import MINIMUM_GROUP_SIZE
 
 
 def plan_for(people: int, **holders: int) -> FirstPlan:
@@ -30,7 +32,7 @@ def plan_for(people: int, **holders: int) -> FirstPlan:
         (1000, {"a": 600, "b": 200, "c": 30}, 2, ["a"]),
         (1000, {"a": 350, "b": 330, "c": 320}, 1, []),
         (1000, {"a": 520, "b": 480}, 1, ["a"]),
-        (16, {"influenza": 7, "fracture": 4, "asthma": 3, "chlamydia": 2}, 2, None),
+        (16, {"influenza": 7, "fracture": 4, "bronchitis": 3, "chlamydia": 2}, 2, None),
     ],
 )
 def test_protection_comes_before_length(
@@ -39,6 +41,22 @@ def test_protection_comes_before_length(
     plan = plan_for(people, **holders)
     assert plan.releases == releases
     assert list(plan.excepted) == (["influenza", "fracture"] if excepted is None else excepted)
+
+
+@pytest.mark.parametrize(
+    ("holders", "excepted"),
+    [
+        ({"a": 20, "b": 5}, []),
+        ({"a": 390, "b": 200, "c": 30}, []),
+        ({"a": 410, "b": 200, "c": 30}, ["a"]),
+        ({"a": 520, "b": 480}, ["a"]),
+    ],
+)
+def test_a_value_that_is_shown_once_has_to_fit_one_release(
+    holders: dict[str, int], excepted: list[str]
+) -> None:
+    held = pl.DataFrame({"value": list(holders), "people": list(holders.values())})
+    assert list(first_plan(held, 1000, "diagnosis", persists=True).excepted) == excepted
 
 
 def test_a_value_that_everybody_has_leads_to_a_question() -> None:
@@ -68,11 +86,21 @@ def test_plans_are_as_long_and_protect_as_much_as_they_can(sizes: list[int], peo
             assert size > int(within) / ConstantRatio(2).preview(THRESHOLD, 1)[0] * (1 - 1e-9)
 
 
-@settings(deadline=None, max_examples=25)
-@given(st.lists(st.integers(1, 60), min_size=2, max_size=8), st.integers(5, 120))
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.integers(1, 60), min_size=2, max_size=8),
+    st.integers(0, 120),
+    st.sampled_from([None, "transient"]),
+)
+@example([1, 3], 1, None)  # fewer people than a cohort has
+@example([2, 3], 2, None)
 def test_any_proposal_is_published(
-    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], without: int
+    tmp_path_factory: pytest.TempPathFactory,
+    sizes: list[int],
+    without: int,
+    persistence: Persistence | None,
 ) -> None:
+    assume(sum(sizes) + without >= MINIMUM_GROUP_SIZE)
     values = [f"v{number}" for number, size in enumerate(sizes) for _ in range(size)]
     table = pl.DataFrame(
         {
@@ -83,7 +111,7 @@ def test_any_proposal_is_published(
     )
     series = tmp_path_factory.mktemp("any") / "series"
     try:
-        serigraph.init(series, table)
+        serigraph.init(series, table, persistence=persistence)
     except TableError as asked:
         assert "--sensitive" in asked.remedy  # noqa: PT017
         return
@@ -91,9 +119,9 @@ def test_any_proposal_is_published(
 
 
 def test_the_proposal_lasts_for_the_releases_that_it_plans(tmp_path: Path) -> None:
-    example = Path(__file__).parents[2] / "docs/example"
-    begun = serigraph.init(tmp_path / "clinic", example / "2024H1.csv")
+    tables = Path(__file__).parents[2] / "docs/example"
+    begun = serigraph.init(tmp_path / "clinic", tables / "2024H1.csv", persistence="transient")
     assert "releases = 3 " in begun.policy.read_text(encoding="utf-8")
     for half in ("2024H1", "2024H2", "2025H1"):
-        release = serigraph.publish(example / f"{half}.csv", begun.path)
+        release = serigraph.publish(tables / f"{half}.csv", begun.path)
         assert release.figures["suppressed_values"] == 0

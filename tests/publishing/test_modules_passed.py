@@ -24,7 +24,7 @@ def test_a_release_passes_few_modules(tmp_path: Path) -> None:
     )
     path = tmp_path / "table.csv"
     table.write_csv(path)
-    serigraph.init(tmp_path / "series", path)
+    serigraph.init(tmp_path / "series", path, persistence="transient")
     publish = serigraph.publish
     publish(path, tmp_path / "series", label="first")
     table.with_columns(pl.col("age") + 1).write_csv(path)

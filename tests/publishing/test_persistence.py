@@ -16,7 +16,7 @@ import serigraph
 from cli.running import run
 from serigraph.errors import InputRefused, NotTransient, PromiseError, TableError
 from serigraph.ledger import Series
-from serigraph.policy import read_policy
+from serigraph.policy import Persistence, read_policy
 
 PEOPLE = 500
 POLICY = """version = 1
@@ -237,23 +237,72 @@ def test_the_command_takes_overrides_and_shows_values_over_time(tmp_path: Path) 
     assert [each["contradicts"] for each in over_time.values()] == [True, False, True]
 
 
-def test_init_measures_what_further_tables_tell(tmp_path: Path) -> None:
-    first, second, third = (
-        table.with_columns(pl.col("diagnosis").str.split(";").list.last())
-        for table in tables("gout")
-    )
-    begun = serigraph.init(tmp_path / "one", first, sensitive="diagnosis")
-    alone = tomllib.loads(begun.policy.read_text(encoding="utf-8"))
-    assert alone["protected"]["persistence"] == {"default": "transient"}
-    assert any("--also" in note for note in begun.notes)
+def first_tables(*chronic: str) -> list[pl.DataFrame]:
+    """Tables in which everybody has one value, for `init`."""
+    last = pl.col("diagnosis").str.split(";").list.last()
+    return [table.with_columns(last) for table in tables(*chronic)]
 
-    made = serigraph.init(tmp_path / "two", first, sensitive="diagnosis", also=[second, third])
+
+def proposed(begun: serigraph.NewSeries) -> dict[str, str]:
+    text = begun.policy.read_text(encoding="utf-8")
+    section: dict[str, str] = tomllib.loads(text)["protected"]["persistence"]
+    return section
+
+
+def test_init_assumes_nothing_that_nobody_has_said_or_measured(tmp_path: Path) -> None:
+    first, *_ = first_tables("gout")
+    begun = serigraph.init(tmp_path / "one", first, sensitive="diagnosis")
+    assert proposed(begun) == {"default": "any"}
+    assert any("--persistence transient" in note for note in begun.notes)
+
+
+@pytest.mark.parametrize("stated", ["transient", "permanent", "any"])
+def test_init_writes_what_the_publisher_states(tmp_path: Path, stated: Persistence) -> None:
+    first, *_ = first_tables("gout")
+    begun = serigraph.init(tmp_path / "one", first, sensitive="diagnosis", persistence=stated)
+    assert proposed(begun) == {"default": stated}
+    text = begun.policy.read_text(encoding="utf-8")
+    assert f'default = "{stated}"  # stated by the publisher\n' in text
+    assert any("never again" in note for note in begun.notes) == (stated != "transient")
+    serigraph.publish(first, begun.path)
+
+
+def test_init_refuses_a_statement_that_it_does_not_know(tmp_path: Path) -> None:
+    first, *_ = first_tables()
+    with pytest.raises(InputRefused, match="persistence"):
+        serigraph.init(tmp_path / "one", first, sensitive="diagnosis", persistence="chronic")  # type: ignore[arg-type]
+    assert not (tmp_path / "one").exists()
+
+
+@pytest.mark.parametrize("stated", [None, "transient"])
+def test_init_measures_what_further_tables_tell(tmp_path: Path, stated: Persistence | None) -> None:
+    first, *others = first_tables("gout")
+    made = serigraph.init(
+        tmp_path / "two", first, sensitive="diagnosis", also=others, persistence=stated
+    )
     text = made.policy.read_text(encoding="utf-8")
     assert re.search(
         r'^"gout" = "any"  # of \d+ who came back \d+ hold it again \(100.0 %', text, re.M
     )
     assert read_policy(made.policy).persistence_of("gout") == "any"
     assert any("people keep 'gout'" in note for note in made.notes)
+    # Without a registry, nothing may be transient beside it.
+    assert set(proposed(made).values()) == {"any"}
+    serigraph.publish(first, made.path)
+
+
+def test_init_calls_transient_what_all_tables_show_to_pass(tmp_path: Path) -> None:
+    # Twenty tables show of every value that it passes.
+    last = pl.col("diagnosis").str.split(";").list.last()
+    first, *others = (table.with_columns(last) for table in tables(releases=20))
+    made = serigraph.init(tmp_path / "passing", first, sensitive="diagnosis", also=others)
+    assert set(proposed(made).values()) == {"transient"}
+    assert {"default", "flu", "gout", "HIV"} <= set(proposed(made))
+    serigraph.publish(first, made.path)
+
+
+def test_init_refuses_tables_that_cannot_be_compared(tmp_path: Path) -> None:
+    first, second, _ = first_tables("gout")
     with pytest.raises(TableError, match="table 2: column 'diagnosis' is missing"):
         serigraph.init(
             tmp_path / "three", first, sensitive="diagnosis", also=[second.drop("diagnosis")]

@@ -69,6 +69,8 @@ def test_the_same_table_twice(path: Path, hospital: Clinic) -> None:
     shuffled = hospital.tables[0].sample(fraction=1, shuffle=True, seed=3)
     message = refused(path, shuffled.select(reversed(shuffled.columns)), AlreadyPublished)
     assert message.startswith("this table is out already - release 1, r0 - give the table")
+    again = serigraph.publish(shuffled, path, label="again", same_table=True)
+    assert (again.record.number, again.record.label) == (3, "again")
 
 
 def test_the_same_table_from_a_file_of_another_format(

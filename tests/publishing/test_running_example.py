@@ -102,6 +102,7 @@ def test_groups_of_four_give_seven_sixteenths(tmp_path: Path, form: str) -> None
                 "count": 1,
                 "present": True,
                 "known_members": 0,
+                "excluded": 0,
             }
             for j in (1, 2)
         ]

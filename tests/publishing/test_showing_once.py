@@ -172,3 +172,28 @@ def test_attendance_that_is_recalled_wrongly_is_found(
             serigraph.publish(last, series, label="last", new_people=True)
     assert shape_on_disk(series.path) == was
     serigraph.publish(last, series, label="last", new_people=True)
+
+
+def test_people_who_retire_now_and_who_came_back_are_counted(tmp_path: Path) -> None:
+    series = new_series(
+        tmp_path / "s", form="generalised", persistence="any", adversary="presence known"
+    )
+    made = tables(4, releases=4)
+    releases = publish_all(series, made)
+    series.export(tmp_path / "exported", confidential=True)
+    members, values = (
+        pl.read_parquet(tmp_path / "exported" / f"{name}.parquet") for name in ("members", "values")
+    )
+    showing = members.join(values.select("release", "group").unique(), on=["release", "group"])
+    gone: set[str] = set()
+    for number, (table, release) in enumerate(zip(made, releases, strict=True), 1):
+        leaving = set(showing.filter(pl.col("release") == number)["person"])
+        assert release.figures["people_leaving"] == len(leaving)
+        assert release.figures["people_retired"] == len(gone & set(table["patient"]))
+        page = (release.folder / "report.html").read_text(encoding="utf-8")
+        assert ("People published for the last time" in page) == bool(leaving)
+        told = f"{len(leaving)} people are published for the last time"
+        assert any(told in note for note in release.notes) == bool(leaving)
+        gone |= leaving
+    assert releases[0].figures["people_leaving"] > 0
+    assert releases[-1].figures["people_retired"] > 0

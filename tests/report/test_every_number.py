@@ -274,6 +274,7 @@ def figures(made: Made, number: int) -> dict[str, Any]:
         "people_differing_from_registry": 0,
         "has_registry": case.has_registry,
         "form": case.form,
+        "form_of_groups": "regions" if case.form == "generalised" else "interleaved",
         "method": "top-down",
         "strategy": planned(case),
         "is_dated_back": any(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from model.settings import unhurried
 from serigraph.model import CodedValues
-from serigraph.tables.digests import _TEXT, cell_hashes, record_hashes, sum_of
+from serigraph.tables.digests import _PERSON, _TEXT, cell_hashes, record_hashes, sum_of
 
 IDS = pl.Series([f"P{number}" * (number % 7 + 1) for number in range(200)])
 DOMAIN = pl.Series([None, "a", "b", ""])
@@ -83,7 +83,7 @@ def plain_text(text: str) -> int:
 
 
 def plain_record(person: str, cells: list[str], values: set[str]) -> int:
-    mixed = plain_text(person)
+    mixed = plain_mix(plain_text(person) ^ int(_PERSON))
     for cell in cells:
         mixed = plain_mix(mixed ^ plain_text(cell))
     of_set = len(values) + sum(plain_mix(plain_text(value)) for value in values)
@@ -113,3 +113,16 @@ def test_records_are_those_of_a_plain_form(people: list[tuple[str, str, str, set
     found = record_hashes(pl.Series(ids, dtype=pl.String), columns, CodedValues.of(held))
     expected = [plain_record(person, [x, y], each) for person, x, y, each in people]
     assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("column", ["the same as the id", "another"])
+def test_people_who_change_places_make_another_table(column: str) -> None:
+    ids = pl.Series(range(40), dtype=pl.Int64)
+    domain = ids if column == "the same as the id" else ids + 1
+    columns = {"q": (cell_hashes(domain), np.arange(40, dtype=np.int32))}
+
+    def total(holder: int) -> int:
+        held = pl.Series([["flu"] if each == holder else [] for each in range(40)])
+        return sum_of(record_hashes(ids, columns, CodedValues.of(held)))
+
+    assert total(3) != total(30)

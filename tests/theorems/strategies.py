@@ -7,7 +7,14 @@ from fractions import Fraction
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from serigraph.privacy import ConstantRatio, Geometric, OptimalSchedule, Strategy
+from serigraph.privacy import (
+    Adaptive,
+    ConstantRatio,
+    Geometric,
+    LinkGaps,
+    OptimalSchedule,
+    Strategy,
+)
 from serigraph.records import Exposure
 from theorems.possible_worlds import Group, Series
 
@@ -62,13 +69,29 @@ def _tables(draw: st.DrawFn) -> tuple[Group, ...]:
 def publishing_strategies(draw: st.DrawFn) -> Strategy:
     """Any strategy, re-planned or not."""
     replan = draw(st.booleans())
-    kind = draw(st.sampled_from(["constant", "geometric", "schedule"]))
+    kind = draw(st.sampled_from(["adaptive", "constant", "geometric", "schedule"]))
+    if kind == "adaptive":
+        return draw(adaptive_strategies())
     if kind == "constant":
         return ConstantRatio(draw(st.integers(1, 12)), replan)
     if kind == "geometric":
         factor = draw(st.fractions(Fraction(11, 10), Fraction(5), max_denominator=20))
         return Geometric(factor, replan)
     return OptimalSchedule(draw(link_chances()), replan)
+
+
+_counts = st.dictionaries(
+    st.tuples(st.integers(1, 4), st.integers(1, 4)), st.integers(0, 500), max_size=6
+)
+
+
+@st.composite
+def adaptive_strategies(draw: st.DrawFn) -> Adaptive:
+    """After any links; the value without a name is held by any share of the people."""
+    gaps = LinkGaps(draw(_counts), draw(_counts), draw(st.integers(0, 6)), draw(st.integers(1, 99)))
+    releases = draw(st.one_of(st.none(), st.integers(1, 12)))
+    share = draw(st.sampled_from([0.0, 0.001, 0.05, 0.3, 1.0]))
+    return Adaptive(releases, gaps, {"": share})
 
 
 @st.composite

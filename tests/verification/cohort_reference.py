@@ -146,9 +146,6 @@ def _faults_of_newcomers(book: Book, release: Release, terms: Terms) -> Iterable
     if shown != new:
         yield "newcomer missing"
         return
-    seen = {release.group[who] for who, each in release.shown.items() if each.is_present}
-    if any(release.group[who] not in seen for who in new):
-        yield "forgotten"
     right = {frozenset(each) for each in cut(release.table, new, terms.size)}
     found = defaultdict(set)
     for who in new:
@@ -196,3 +193,16 @@ def _faults_of_values(book: Book, release: Release, terms: Terms) -> Iterable[st
             reasons = {name for name in lost & terms.persisting if value in terms.covers[name]}
             if not any((who, name) in full - pairs for name in reasons):
                 yield "left out"
+
+
+def excluded(book: Book, release: Release, terms: Terms) -> list[int]:
+    """How many of each group cannot hold a transient value where everybody has one value."""
+    shown = {who for who, name in book.pairs if name in terms.persisting}
+    shown |= {who for who, each in release.shown.items() if terms.persisting_held(each.values)}
+    cohort = {**book.cohort, **release.cohort}
+    found = dict.fromkeys(sorted(release.group.values()), 0)
+    for number in set(release.cohort.values()):
+        live = [who for who in release.shown if cohort[who] == number]
+        ever = sum(cohort[who] == number for who in shown)
+        found[release.group[live[0]]] += min(ever, len(live))
+    return list(found.values())

@@ -69,10 +69,6 @@ def arrange(book: Book, table: Mapping[int, Person], terms: Terms, rng: random.R
     for number in sorted(set(cohort.values())):
         _take_out(shown, [who for who in shown if cohort[who] == number], book, terms, rng)
     group_of = {number: rng.randrange(4) for number in cohort.values()}
-    seen = {group_of[cohort[who]] for who, each in shown.items() if each.is_present}
-    if seen:  # a group without a record joins another one
-        somewhere = min(seen)
-        group_of = {each: mine if mine in seen else somewhere for each, mine in group_of.items()}
     group = {who: group_of[cohort[who]] for who in cohort}
     return Release(table, shown, cohort, group, frozenset(retired))
 
@@ -96,10 +92,7 @@ def without(person: Person, values: frozenset[str]) -> Person:
 
 def note(book: Book, release: Release, number: int, terms: Terms) -> None:
     """What the ledger would record of a release."""
-    published = {release.group[who] for who, each in release.shown.items() if each.is_present}
-    book.cohort |= {
-        who: release.cohort[who] for who in release.shown if release.group[who] in published
-    }
+    book.cohort |= {who: release.cohort[who] for who in release.shown}
     book.retired |= dict.fromkeys(release.retired, number)
     book.pairs |= {
         (who, name) for who, each in release.shown.items() for name in terms.held(each.values)
@@ -191,6 +184,7 @@ class StatedTerms:
 
     terms: Terms
     has_registry: bool = True
+    has_one_value: bool = False
 
     @property
     def least(self) -> int:

@@ -211,6 +211,7 @@ class StatedTerms:
     transient: frozenset[str] = frozenset()
     has_registry: bool = False
     may_depart: bool = True
+    has_one_value: bool = False
 
     @property
     def least(self) -> int:

@@ -71,12 +71,10 @@ def test_a_new_cohort_is_not_forgotten() -> None:
     absent = Person((8, 8), False, frozenset())
     release = release_of([person("r"), person(), person(), person(), *[absent] * 4])
     apart = {who: int(who >= 4) for who in release.table}
-    with pytest.raises(ImpossibleState, match="nobody has a record"):
-        submit(replace(release, cohort=apart, group=apart), HALF, RememberedReleases())
-    together = dict.fromkeys(release.table, 0)
-    proof = submit(replace(release, cohort=apart, group=together), HALF, RememberedReleases())
+    proof = submit(replace(release, cohort=apart, group=apart), HALF, RememberedReleases())
     assert proof.cohorts is not None
-    assert proof.cohorts.joined.to_list() == list(range(8))
+    assert proof.cohorts.joined.to_list() == proof.ids.to_list() == list(range(8))
+    assert (proof.size.tolist(), proof.present_size.tolist()) == ([4, 4], [4, 0])
 
 
 def test_a_value_that_persists_is_not_charged_to_its_past() -> None:

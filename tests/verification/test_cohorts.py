@@ -18,8 +18,8 @@ from verification.cohort_mutations import (
     show_too_much,
     swap_companion,
 )
-from verification.cohort_reference import Book, Release, Terms, faults
-from verification.cohort_series import recorded_of, series, submit, terms_of
+from verification.cohort_reference import Book, Release, Terms, excluded, faults
+from verification.cohort_series import StatedTerms, recorded_of, series, submit, terms_of
 
 
 def is_accepted(book: Book, release: Release, terms: Terms) -> bool:
@@ -97,3 +97,14 @@ def test_a_value_that_is_not_in_the_table_is_refused() -> None:
 
 def test_any_member_may_be_a_companion() -> None:
     assert any(verdicts(swap_companion))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_who_cannot_hold_a_transient_value_is_counted_as_by_the_reference(seed: int) -> None:
+    terms = terms_of(size=5, has_class=seed % 2 == 0)
+    for book, release in series(seed, terms, people=40):
+        stated = StatedTerms(terms, has_one_value=True)
+        proof = submit(release, terms, recorded_of(book), cohort_terms=stated)
+        assert proof.excluded is not None
+        assert proof.excluded.tolist() == excluded(book, release, terms)
+        assert submit(release, terms, recorded_of(book)).excluded is None

@@ -391,11 +391,20 @@ def test_one_overlap_among_many_regions_is_found() -> None:
     assert (low[second] <= high[first]).all()
 
 
-def propose(form: str, group: list[int], low: object, high: object, people: object = None) -> Proof:
+def propose(
+    form: str,
+    group: list[int],
+    low: object,
+    high: object,
+    people: object = None,
+    groups: str = "interleaved",
+) -> Proof:
     return verify(
         people or population_of(FOUR, protected_names(FOUR), ROOM),
         RememberedReleases(),
-        Proposal(form, np.array(group, dtype=np.int64), np.array(low), np.array(high)),
+        Proposal(
+            form, np.array(group, dtype=np.int64), np.array(low), np.array(high), groups=groups
+        ),
         presence_known=False,
         minimum_size=1,
         where="release r1",
@@ -409,7 +418,7 @@ NO_BOXES = np.empty((2, 0), dtype=np.int32), np.empty((2, 0), dtype=np.int32)
 @pytest.mark.parametrize(
     ("form", "group", "boxes", "said"),
     [
-        ("bucketised", [0, 0, 1, 1], TWO_BOXES, "a bucketised release shows no boxes"),
+        ("bucketised", [0, 0, 1, 1], TWO_BOXES, "groups that interleave have no boxes"),
         ("generalised", [0, 0, 1, 1], NO_BOXES, "a box over all quasi-identifiers"),
         ("generalised", [0, 0, 1, 1], ([[0], [3]], [[2], [4]]), "a box over all quasi"),
         ("generalised", [0, 0, 1, 2], TWO_BOXES, "in a group that has no box"),
@@ -428,6 +437,22 @@ def test_what_cannot_be_a_release_in_its_form_is_refused(
     assert propose("bucketised", [0, 0, 1, 1], *NO_BOXES).pairs
     with pytest.raises(ImpossibleState, match=said):
         propose(form, group, *boxes)
+
+
+@pytest.mark.parametrize(
+    ("group", "boxes", "said"),
+    [
+        ([0, 0, 1, 1], NO_BOXES, "a box over all quasi-identifiers"),
+        ([0, 1, 0, 1], TWO_BOXES, "lies outside the box of its group"),
+        ([0, 0, 1, 1], ([[0, 0], [2, 0]], [[2, 2], [4, 2]]), "boxes of groups 0 and 1 overlap"),
+    ],
+)
+def test_bucketised_groups_that_are_said_to_be_regions_are_regions(
+    group: list[int], boxes: tuple[object, object], said: str
+) -> None:
+    assert propose("bucketised", [0, 0, 1, 1], *TWO_BOXES, groups="regions").pairs
+    with pytest.raises(ImpossibleState, match=said):
+        propose("bucketised", group, *boxes, groups="regions")
 
 
 def test_people_that_are_not_in_order_are_refused() -> None:

@@ -58,7 +58,9 @@ def compare_files(series: Series, release: ReleaseRecord) -> Agreement:
     if not tables:
         differences = [MISSING]
     elif len(tables) == 1:
-        shown, kept = shown_compositions(tables[0], release), kept_compositions(groups, values)
+        shown = shown_compositions(tables[0], release)
+        # A cohort in which nobody is present has no row.
+        kept = kept_compositions(groups.filter(pl.col("present") > 0), values)
         differences = generalised_differences(compared_compositions(shown, kept))
         if differences and has_part(release, COHORTS):
             differences = _merged_differences(tables[0], groups, values, release)

@@ -25,6 +25,7 @@ from serigraph.ledger.parts import (
     has_part,
     read_part,
 )
+from serigraph.runtime.ordering import distinct
 
 
 def compare_cohorts(
@@ -91,8 +92,8 @@ class _Roll:
             yield f"{gone:,} people who had retired are members"
         cohort, group = self.cohort[person], members["group"].to_numpy().astype(np.int64)
         is_in = cohort >= 0
-        pairs = np.unique(cohort[is_in] << 32 | group[is_in]) >> 32
-        split = len(pairs) - len(np.unique(pairs))
+        pairs = distinct(cohort[is_in] << 32 | group[is_in]) >> 32
+        split = len(pairs) - len(distinct(pairs))
         if split:
             yield f"{split:,} cohorts are split between groups"
         if not release.hides_presence:
@@ -155,4 +156,4 @@ def _people(layout: Layout, release: ReleaseRecord, part: str) -> NDArray[np.int
 
 
 def _repeated(people: NDArray[np.int64]) -> int:
-    return len(people) - len(np.unique(people))
+    return len(people) - len(distinct(people))

@@ -23,6 +23,7 @@ from serigraph.ledger.parts import COHORTS, HOLDERS, RETIRED, has_part, read_par
 from serigraph.model import Classes, Cohorts
 from serigraph.policy import Persistence
 from serigraph.records import WorstPair, worst_of
+from serigraph.runtime.ordering import distinct
 from serigraph.short_repr import Undisclosed
 
 _BITS = 32  # of a person's number
@@ -156,7 +157,7 @@ class _Known(Undisclosed):
         counts = self.names.is_in(list(persisting)).to_numpy()[value]
         value, person = value[counts], person[counts]
         formed = int(self.cohort.max(initial=-1)) + 1
-        alone = np.unique(person[self.cohort[person] < 0])
+        alone = distinct(person[self.cohort[person] < 0])
         cohort = self.cohort.copy()
         cohort[alone] = formed + np.arange(len(alone))
         member = np.flatnonzero(cohort >= 0)
@@ -231,7 +232,7 @@ def _alike(release: ReleaseRecord, known: _Known, stated: Mapping[str, _Stated])
         figures=CohortsAfter(
             label=release.label,
             known_members=c,
-            cohorts=len(np.unique(known.cohort[is_member])),
+            cohorts=len(distinct(known.cohort[is_member])),
             people=int(np.count_nonzero(is_member)),
             retired=int(np.count_nonzero(known.retired)),
             values=tuple(values),

@@ -208,6 +208,7 @@ class _EverLinked:
         self._most = np.zeros(number, dtype=np.int64)  # their n_s, added up
         self._shared = np.arange(number)  # places of those who are not alone
         self._crowd = np.zeros(number, dtype=np.int64)  # of each of these
+        self._numbers = 1  # of crowds
 
     @staticmethod
     def to(value: int, releases: Sequence[_Seen], people: int) -> _EverLinked:
@@ -234,11 +235,18 @@ class _EverLinked:
             self._least[shown] = np.maximum(self._least[shown], others)
         seen = release.otherwise[self._person[self._shared]]
         seen = np.where(count[self._shared] > 0, group[self._shared] + _GROUPS, seen)
-        # Numbered anew after each release, so that crowd and group always fit one word.
-        keys = self._crowd * (len(release.members) + _GROUPS + 1) + seen
-        crowd = np.unique(keys, return_inverse=True)[1]
-        is_shared = np.bincount(crowd)[crowd] > 1
-        self._shared, self._crowd = self._shared[is_shared], crowd[is_shared]
+        # Those who are away stay what is left of their crowd: most people of a long series.
+        here = np.flatnonzero(seen != _AWAY)
+        keys = self._crowd[here] * (len(release.members) + _GROUPS + 1) + seen[here]
+        crowd = self._crowd.copy()
+        crowd[here] = self._numbers + np.unique(keys, return_inverse=True)[1]
+        self._numbers = int(crowd.max(initial=-1)) + 1
+        size = np.bincount(crowd, minlength=self._numbers)
+        is_shared = size[crowd] > 1
+        # Numbered without gaps, so that crowd and group always fit one word.
+        number = np.cumsum(size > 1) - 1
+        self._shared, self._crowd = self._shared[is_shared], number[crowd[is_shared]]
+        self._numbers = int(number[-1]) + 1 if len(number) else 0
 
     def crowds(self) -> _Crowds:
         """The crowds that were linked so far; what holds for one member holds for all."""
@@ -247,7 +255,7 @@ class _EverLinked:
         is_alone = self._is_linked.copy()
         is_alone[self._shared] = False
         alone = np.flatnonzero(is_alone)
-        number = int(crowd.max(initial=-1)) + 1
+        number = self._numbers
         size = np.bincount(crowd, minlength=number)
         holders = np.bincount(crowd[self._is_holder[self._person[shared]]], minlength=number)
         member = np.zeros(number, dtype=np.int64)

@@ -70,8 +70,10 @@ class Evidence(Undisclosed):
     start: NDArray[np.int64]
     value: NDArray[np.int32]  # of each entry
     count: NDArray[np.int64]  # n_{j,s}
-    size: NDArray[np.int64]  # n_j: the group's people as the assumed adversary sees them
-    present_size: NDArray[np.int64]  # those of them that have a record
+    size: NDArray[
+        np.int64
+    ]  # n_j: those whom the assumed adversary sees, and who may hold the value
+    present_size: NDArray[np.int64]  # those of them that have a record, or fewer
     known_members: tuple[int, ...] = ()  # of every group of each release; empty: none
     persists: NDArray[np.bool_] | None = None  # [release, value]; None if no value does
 

@@ -20,6 +20,7 @@ from serigraph.auditing.exact import (
 )
 from serigraph.auditing.exposure_survey import Changes, Ends, Links, Sightings, survey_exposures
 from serigraph.records import WorstPair, worst_of
+from serigraph.runtime.ordering import distinct
 
 BINS = 20  # of the probability, each 0.05 wide
 SHARES = 10  # tenths of the threshold; one more bin for what lies above it
@@ -160,7 +161,7 @@ def localised(evidence: Evidence, assumption: Assumption, release: int) -> Figur
         largest=_largest(count, size, risk),
         mean=float((risk * people).sum() / max(pairs, 1)),
         pairs_above=int(people[exceeds].sum()),
-        people_above=int(weight[np.unique(group[exceeds])].sum()),
+        people_above=int(weight[distinct(group[exceeds])].sum()),
         by_probability=_counted(np.minimum((risk * BINS).astype(np.int64), BINS - 1), people, BINS),
         by_share_of_threshold=_counted(np.where(exceeds, SHARES, share), people, SHARES + 1),
     )

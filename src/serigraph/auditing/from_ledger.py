@@ -13,7 +13,7 @@ from serigraph.auditing.agreement import shown_size
 from serigraph.auditing.evidence import Evidence, InRelease, Memberships
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.layout import Layout
-from serigraph.ledger.parts import GROUPS, MEMBERS, VALUES, read_part, read_people
+from serigraph.ledger.parts import EXCLUDED, GROUPS, MEMBERS, VALUES, read_part, read_people
 from serigraph.privacy.thresholds import parse_threshold
 from serigraph.tables import ProtectedChoice
 
@@ -49,12 +49,13 @@ def evidence_of(series: Series, releases: Sequence[ReleaseRecord]) -> Evidence:
         person, present = members["person"].to_numpy(), members["present"].to_numpy()
         memberships.append((person[is_shown], group[is_shown], present[is_shown]))
         groups = read_part(layout, release, GROUPS)
-        chosen_from = groups[shown_size(release)].to_numpy()
+        chosen_from = groups[shown_size(release)].to_numpy().astype(np.int64)
+        excluded = _excluded(held, groups, release)
         first_group.append(first_group[-1] + len(kept))
         lengths.append(length)
         entries.append(held)
-        sizes.append(chosen_from[of_entry])
-        present_sizes.append(groups["present"].to_numpy()[of_entry])
+        sizes.append(chosen_from[of_entry] - excluded)
+        present_sizes.append(groups["present"].to_numpy().astype(np.int64)[of_entry] - excluded)
     together = (
         pl.concat(entries)
         if entries
@@ -76,6 +77,18 @@ def evidence_of(series: Series, releases: Sequence[ReleaseRecord]) -> Evidence:
         known_members=tuple(release.known_members for release in known),
         persists=persisting_values(known, names.to_list()),
     )
+
+
+def _excluded(
+    held: pl.DataFrame, groups: pl.DataFrame, release: ReleaseRecord
+) -> NDArray[np.int64]:
+    """For each entry the people of its group who cannot hold the value beside one that persists;
+    nobody if it persists."""
+    if EXCLUDED not in groups.columns:
+        return np.zeros(held.height, dtype=np.int64)
+    transient = [each == "transient" for each in release.persistence_of(held["value"])]
+    excluded = groups[EXCLUDED].to_numpy().astype(np.int64)[held["group"].to_numpy()]
+    return np.where(transient, excluded, 0)
 
 
 def _names(parts: Sequence[pl.DataFrame]) -> pl.Series:

@@ -27,6 +27,7 @@ from serigraph.auditing.reading import ReadRelease
 from serigraph.errors import TableError
 from serigraph.model import CodedValues
 from serigraph.policy import Policy
+from serigraph.runtime.ordering import distinct
 from serigraph.short_repr import Undisclosed
 from serigraph.tables.cells import counted
 from serigraph.tables.protection import ProtectedChoice, choose, holders_of, holdings
@@ -123,13 +124,13 @@ def match_release(
 
 def gather_evidence(matched: Sequence[Matched], policy: Policy) -> Evidence:
     """All releases together, for everybody who lies in a region of at least one of them."""
-    ids = pl.concat([each.ids.gather(np.unique(each.person)) for each in matched]).unique().sort()
+    ids = pl.concat([each.ids.gather(distinct(each.person)) for each in matched]).unique().sort()
     names = pl.concat([each.entries["value"] for each in matched]).unique().sort()
     index = pl.DataFrame({"value": names, "index": np.arange(len(names), dtype=np.int32)})
     memberships: list[InRelease] = []
     first_group, parts = [0], []
     for each in matched:
-        somewhere = np.unique(each.person)
+        somewhere = distinct(each.person)
         place = np.full(len(each.ids), -1, dtype=np.int64)
         place[somewhere] = _places(each.ids.gather(somewhere), ids)
         person, combined, entries = _combined(each, index, policy.guarantee.known_members)
@@ -146,7 +147,7 @@ def gather_evidence(matched: Sequence[Matched], policy: Policy) -> Evidence:
     return Evidence(
         ids=ids,
         labels=tuple(each.label for each in matched),
-        members=tuple(len(np.unique(each.person)) for each in matched),
+        members=tuple(len(distinct(each.person)) for each in matched),
         values=tuple(names.to_list()),
         thresholds=tuple(policy.threshold_of(name) for name in names),
         memberships=Memberships.of(len(ids), memberships),
@@ -280,7 +281,7 @@ def _groups_of(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """From regions to groups: a group of a bucketised release has the regions of its members."""
     groups = int(group_of_row.max()) + 1
-    cell = np.unique(region_of_row * groups + group_of_row)
+    cell = distinct(region_of_row * groups + group_of_row)
     links = pl.DataFrame({"region": cell // groups, "group": cell % groups})
     pairs = (
         pl.DataFrame({"person": person, "region": region})

@@ -50,7 +50,11 @@ def holders_in_series(
     tables = [read_table(source, policy.reading) for source in raw]
     found, notes = [], []
     for rows, label, seen, known in zip(
-        _read(tables, policy, choice, evidence), evidence.labels, sightings, recorded, strict=True
+        _read(tables, policy, choice, evidence.ids, evidence.labels),
+        evidence.labels,
+        sightings,
+        recorded,
+        strict=True,
     ):
         held = _published(rows, evidence, seen)
         has_row = np.zeros(len(evidence.ids) + 1, dtype=np.bool_)
@@ -109,8 +113,24 @@ def holders_in_releases(
     """The holders of each release of any tool; None where a table does not have the values."""
     if not raw or any(policy.sensitive.column not in table.columns for table in raw):
         return None
-    rows = _read(raw, policy, choice, evidence)
+    rows = _read(raw, policy, choice, evidence.ids, evidence.labels)
     return [_published(each, evidence, seen) for each, seen in zip(rows, sightings, strict=True)]
+
+
+def people_with_protected_values(
+    raw: Sequence[pl.DataFrame],
+    policy: Policy,
+    choice: ProtectedChoice,
+    ids: pl.Series,
+    labels: Sequence[str],
+) -> list[NDArray[np.int64]]:
+    """Of each table the people who hold any protected value, published or not: places in ``ids``,
+    ascending."""
+    found = []
+    for rows in _read(raw, policy, choice, ids, labels):
+        person = np.unique(rows.person[rows.held_row])
+        found.append(person[person < len(ids)])
+    return found
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,22 +146,23 @@ class _Rows(Undisclosed):
 
 
 def _read(
-    tables: Sequence[pl.DataFrame], policy: Policy, choice: ProtectedChoice, evidence: Evidence
+    tables: Sequence[pl.DataFrame],
+    policy: Policy,
+    choice: ProtectedChoice,
+    known_ids: pl.Series,
+    labels: Sequence[str],
 ) -> list[_Rows]:
     """The rows of all tables; people are looked up together, which saves an index a table."""
     ids = [
-        _ids(table, policy, evidence, label)
-        for table, label in zip(tables, evidence.labels, strict=True)
+        _ids(table, policy, known_ids, label) for table, label in zip(tables, labels, strict=True)
     ]
-    known = pl.DataFrame({"id": evidence.ids}).with_row_index("place")
+    known = pl.DataFrame({"id": known_ids}).with_row_index("place")
     asked = pl.DataFrame({"id": pl.concat(ids)})
     found = asked.join(known, on="id", how="left", maintain_order="left")["place"]
-    place = found.fill_null(len(evidence.ids)).cast(pl.Int64).to_numpy()
+    place = found.fill_null(len(known_ids)).cast(pl.Int64).to_numpy()
     ends = np.cumsum([len(each) for each in ids])
     read = []
-    for table, label, person in zip(
-        tables, evidence.labels, np.split(place, ends[:-1]), strict=True
-    ):
+    for table, label, person in zip(tables, labels, np.split(place, ends[:-1]), strict=True):
         values, problems = read_values(table[policy.sensitive.column], policy)
         if problems:
             raise _refusal(label, problems)
@@ -152,12 +173,12 @@ def _read(
     return read
 
 
-def _ids(table: pl.DataFrame, policy: Policy, evidence: Evidence, label: str) -> pl.Series:
+def _ids(table: pl.DataFrame, policy: Policy, known_ids: pl.Series, label: str) -> pl.Series:
     """The ids of a table, in the type that the evidence has."""
     problems = missing_columns(table, [policy.person.id, policy.sensitive.column], "it")
     if problems:
         raise _refusal(label, problems)
-    kind = "text" if evidence.ids.dtype == pl.String else "integer"
+    kind = "text" if known_ids.dtype == pl.String else "integer"
     typed = policy.model_copy(update={"person": policy.person.model_copy(update={"type": kind})})
     ids, problems = read_ids({"it": table[policy.person.id]}, typed)
     if problems:

@@ -19,6 +19,7 @@ from serigraph.auditing.reading import ReadRelease
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import COHORTS, GROUPS, MEMBERS, VALUES, has_part, read_part
+from serigraph.runtime.ordering import distinct
 from serigraph.short_repr import Undisclosed
 
 NOT_TOLD = -1  # instead of a number of records
@@ -95,7 +96,7 @@ def sightings_in_releases(
         entries = each.entries.join(number, on="value").select("group", "index", "count")
         person, group = each.person, each.group
         tells_presence = has_raw or release.ids is not None
-        is_exact = len(np.unique(person)) == len(person)
+        is_exact = len(distinct(person)) == len(person)
         if is_exact:
             members = np.bincount(group, minlength=len(each.size))
             is_told = tells_presence or release.group is None

@@ -18,6 +18,7 @@ import typer
 
 from serigraph._version import __version__
 from serigraph.cli import (
+    attack,
     audit,
     evaluate,
     export,
@@ -61,6 +62,7 @@ for name, module in {
     "status": status,
     "history": history,
     "audit": audit,
+    "attack": attack,
     "report": report,
     "verify": verify,
     "key": key,

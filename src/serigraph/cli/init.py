@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -27,12 +27,27 @@ def command(
             help="The same people at another time, to see which values persist; repeatable.",
         ),
     ] = None,
+    persistence: Annotated[
+        Literal["transient", "permanent", "any"] | None,
+        typer.Option(
+            help="What you know of the protected values: they pass, they are kept for life, or "
+            "nothing [default: any, unless --also shows that they pass]"
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Start a series: propose a policy from the first table."""
     from serigraph.publishing import begin
 
-    begun = begin(series, table, person=person, sensitive=sensitive, query=query, also=also or ())
+    begun = begin(
+        series,
+        table,
+        person=person,
+        sensitive=sensitive,
+        query=query,
+        also=also or (),
+        persistence=persistence,
+    )
     if as_json:
         print_json(begun)
         return

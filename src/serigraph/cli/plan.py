@@ -151,7 +151,10 @@ def _tell_costs(made: SeriesPlan) -> None:
             ends = counted(each.releases, "release")
             why = f": too many hold {names_of(each.too_frequent)}" if each.too_frequent else ""
             say(f"  {'':<10} ENDS after {ends}{why}")
-    say("  (waiting: share of the people, at most; withheld: share of the records)")
+    say(
+        "  (waiting: share of the people, at most; withheld: share of the records; people keep "
+        "their values, and nobody leaves the registry)"
+    )
 
 
 def _tell_outlook(outlook: Outlook, made: SeriesPlan) -> None:

@@ -35,6 +35,10 @@ def command(
         bool,
         typer.Option("--new-people", help="Confirm that most people are new to the series."),
     ] = False,
+    same_table: Annotated[
+        bool,
+        typer.Option("--same-table", help="Confirm that nothing has changed since a release."),
+    ] = False,
     assume_transient: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,6 +78,7 @@ def command(
             query=query,
             allow_suppression=allow_suppression,
             new_people=new_people,
+            same_table=same_table,
             assume_transient=assume_transient or (),
             wait=wait,
             after=after,

@@ -1,7 +1,13 @@
 """Cohorts of people who stay together, for values that persist."""
 
 from serigraph.cohorts.once import TooManyHolders, arrange_once
-from serigraph.cohorts.standing import Arrangement, Rules, arrange, leavers
+from serigraph.cohorts.standing import (
+    Arrangement,
+    Rules,
+    arrange,
+    leavers,
+    published_holders,
+)
 from serigraph.cohorts.uniting import Units, unite
 
 __all__ = [
@@ -12,5 +18,6 @@ __all__ = [
     "arrange",
     "arrange_once",
     "leavers",
+    "published_holders",
     "unite",
 ]

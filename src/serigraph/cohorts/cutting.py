@@ -16,7 +16,6 @@ from serigraph.runtime.compiled import int64, kernel, kernel_helper
 
 _HALF = 32  # bits of a word
 _PLACE = 2**_HALF - 1
-FEW = 4  # with up to this many holders, cuts do not depend on where they are
 _SLACK = 1e-12  # a rounding error must not make a cell miss a whole-number target
 
 
@@ -62,8 +61,7 @@ def _space(codes: NDArray[np.integer], positions: list[NDArray[np.float64]]) -> 
 class Held(NamedTuple):
     """What units hold, and what is required of a cell that holds it."""
 
-    size: NDArray[np.int64]  # people in each unit
-    records: NDArray[np.int64]  # those of them who are present
+    size: NDArray[np.int64]  # people in each unit who may hold it
     start: NDArray[np.int64]  # where the values of each unit begin
     value: NDArray[np.int32]
     holders: NDArray[np.int64]  # people of the unit who hold it
@@ -80,18 +78,14 @@ def cut_blind(space: Space, size: int) -> NDArray[np.int64]:
     return cell
 
 
-def cut_counting(
-    space: Space, held: Held, known: int, few: int, least: int = 1
-) -> NDArray[np.int64]:
-    """Cells of units that bear what they hold, of ``least`` people or more, one of them present:
-    the cell of each unit.
+def cut_counting(space: Space, held: Held, known: int, least: int = 0) -> NDArray[np.int64]:
+    """Cells of units that bear what they hold, of ``least`` people or more: the cell of each unit.
 
-    A cell of n people is cut in halves if each of them has enough people, apart from ``known``
-    ones, for the holders in it, or, if the cell has no more holders than ``few``, for all holders
-    of the cell: then where they are makes no difference.
+    A cell is cut in halves if each of them has enough people, apart from ``known`` ones, for all
+    holders of the cell: where they are makes no difference.
     """
     cell = np.empty(len(held.size), dtype=np.int64)
-    _cut_units(space, held, known, few, least, cell)
+    _cut_units(space, held, known, least, cell)
     return cell
 
 
@@ -128,33 +122,30 @@ def _cut_people(space: Space, size: int, cell: NDArray[np.int64]) -> None:
 
 
 @kernel
-def _cut_units(
-    space: Space, held: Held, known: int, few: int, least: int, cell: NDArray[np.int64]
-) -> None:
+def _cut_units(space: Space, held: Held, known: int, least: int, cell: NDArray[np.int64]) -> None:
     """Write the ``cell`` of each unit of a ``space``; cells have ``least`` people or more.
 
-    ``held`` is what units hold, ``known`` how many members of a cell do not count, and ``few`` the
-    number of holders up to which a cut must not depend on where they are.
+    ``held`` is what units hold, and ``known`` how many members of a cell do not count.
     """
     units, values = len(cell), held.need.shape[1]
     key = np.arange(units)
     ends = np.zeros(64, dtype=np.int64)
     ends[0] = units
     left, begin, cells = 1, int64(0), int64(0)
-    holders = np.zeros((2, values), dtype=np.int64)
+    holders = np.zeros(values, dtype=np.int64)  # on both sides
     need = np.zeros((2, values))
-    people = np.zeros((2, 2), dtype=np.int64)  # of each side: all, and those present
+    people = np.zeros(2, dtype=np.int64)
     while left > 0:
         end = ends[left - 1]
         middle = begin + (end - begin) // 2
         is_cut = middle > begin
         if is_cut:
             _halve(space, key, begin, middle, end)
+            holders[:] = 0
             _count(held, key, begin, middle, 0, holders, need, people)
             _count(held, key, middle, end, 1, holders, need, people)
-            is_cut = min(people[0, 0], people[1, 0]) >= least
-            is_cut = is_cut and min(people[0, 1], people[1, 1]) > 0
-            is_cut = is_cut and _both_bear(holders, need, people, known, few)
+            is_cut = min(people[0], people[1]) >= least
+            is_cut = is_cut and _both_bear(holders, need, people, known)
         if is_cut:
             ends[left] = middle
             left += 1
@@ -177,19 +168,17 @@ def _count(
     need: NDArray[np.float64],
     people: NDArray[np.int64],
 ) -> None:
-    """Count ``people`` and ``holders`` of one ``side`` of a cut, the units of ``held`` at places
-    ``begin`` to ``end`` of ``key``, and the largest ``need`` of each value among them."""
-    values = holders.shape[1]
+    """Count ``people`` of one ``side`` of a cut, the units of ``held`` at places ``begin`` to
+    ``end`` of ``key``, and the largest ``need`` of each value among them; add its ``holders``."""
+    values = len(holders)
     for v in range(values):
-        holders[side, v] = 0
         need[side, v] = held.need[0, v] if len(held.need) == 1 else 0.0
-    people[side, 0] = people[side, 1] = 0
+    people[side] = 0
     for i in range(begin, end):
         unit = key[i] & _PLACE
-        people[side, 0] += held.size[unit]
-        people[side, 1] += held.records[unit]
+        people[side] += held.size[unit]
         for e in range(held.start[unit], held.start[unit + 1]):
-            holders[side, held.value[e]] += held.holders[e]
+            holders[held.value[e]] += held.holders[e]
         if len(held.need) > 1:
             for v in range(values):
                 need[side, v] = max(need[side, v], held.need[unit, v])
@@ -201,18 +190,13 @@ def _both_bear(
     need: NDArray[np.float64],
     people: NDArray[np.int64],
     known: int,
-    few: int,
 ) -> bool:
-    """Whether both sides of a cut have enough ``people`` for their ``holders``, by the ``need`` of
-    each value; ``known`` people do not count. With ``few`` holders each side must bear all."""
-    together = int64(0)
-    for v in range(holders.shape[1]):
-        together += holders[0, v] + holders[1, v]
+    """Whether each side of a cut has enough ``people`` for the ``holders`` of both, by the ``need``
+    of each value; ``known`` people do not count."""
     for side in range(2):
-        room = (people[side, 0] - known) * (1 + _SLACK)
-        for v in range(holders.shape[1]):
-            here = holders[0, v] + holders[1, v] if together <= few else holders[side, v]
-            if here > 0 and here * need[side, v] > room:
+        room = (people[side] - known) * (1 + _SLACK)
+        for v in range(len(holders)):
+            if holders[v] > 0 and holders[v] * need[side, v] > room:
                 return False
     return True
 

@@ -22,8 +22,6 @@ from serigraph.cohorts.standing import Arrangement, Rules, places_among
 from serigraph.model import Cohorts, Population
 from serigraph.runtime.randomness import Randomness, shuffled
 
-ALL = 2**62  # cuts never depend on where holders are, however many they are
-
 
 class TooManyHolders(Exception):
     """Values that more people hold than people with the same past can hide."""
@@ -84,7 +82,7 @@ def _cells(population: Population, past: NDArray[np.int64], rules: Rules) -> NDA
     for mine in np.split(order, np.flatnonzero(np.diff(past[order])) + 1):
         held = _held_by(population, mine, need)
         too_many.update(unfit(held, rules.known).tolist())
-        found = cut_counting(space.subset(mine), held, rules.known, ALL, rules.least)
+        found = cut_counting(space.subset(mine), held, rules.known, rules.least)
         cell[mine] = cells + found
         cells += int(found.max(initial=-1)) + 1
     if too_many:
@@ -101,7 +99,6 @@ def _held_by(population: Population, people: NDArray[np.int64], need: NDArray[np
     value = population.held[entry]
     return Held(
         size=np.ones(len(people), dtype=np.int64),
-        records=np.ones(len(people), dtype=np.int64),
         start=np.searchsorted(unit, np.arange(len(people) + 1)).astype(np.int64),
         value=value.astype(np.int32),
         holders=np.ones(len(value), dtype=np.int64),

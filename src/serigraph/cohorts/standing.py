@@ -87,6 +87,21 @@ def arrange(
     )
 
 
+def published_holders(
+    population: Population, cohort: NDArray[np.int64], recorded: Cohorts
+) -> NDArray[np.int64]:
+    """The cohort of everybody who was ever published as a holder of a value that persists, retired
+    or not, or would be in a release of this population; ``cohort`` is that of its people."""
+    persists = np.array([value.persists for value in population.protected], dtype=np.bool_)
+    holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
+    now = np.zeros(population.size, dtype=np.bool_)
+    now[holder[persists[population.held]]] = True
+    before = np.unique(recorded.holder)
+    place = places_among(population.ids, recorded.ids)[before]
+    now[place[place >= 0]] = False
+    return np.concatenate([recorded.cohort[before], cohort[now]])
+
+
 def places_among(ids: pl.Series, others: pl.Series) -> NDArray[np.int64]:
     """Where each of the others is among ascending ids, or -1."""
     if not len(ids):
@@ -151,11 +166,13 @@ def _within_limits(
     randomness: Randomness,
 ) -> Population:
     """The population without holders beyond what their cohort may ever show, drawn by lot among
-    those who were never published as holders of the value."""
+    those who were never published as holders of the value. There is one lot for all values: where
+    a value and its class are full, the same people give way."""
     before = _published(population, recorded)
+    lot = shuffled(population.size, randomness)
     while any(value.persists for value in population.protected):
         # Taking a value out may take a class out with it, or the other way round.
-        person, value = _excess(population, cohort, before, rules, randomness)
+        person, value = _excess(population, cohort, before, rules, lot)
         if not len(person):
             break
         population = population.without(person, value)
@@ -177,19 +194,19 @@ def _excess(
     cohort: NDArray[np.int64],
     before: NDArray[np.int64],
     rules: Rules,
-    randomness: Randomness,
+    lot: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Pairs of a person and a value that would be one too many for a cohort."""
+    """Pairs of a person and a value that would be one too many for a cohort: those of the people
+    whose ``lot`` is highest."""
     protected = population.protected
     values = len(protected)
     persists = np.array([value.persists for value in protected])
     pair = np.repeat(np.arange(population.size), np.diff(population.held_start)) * values
     pair += population.held
     pair = np.setdiff1d(pair[persists[population.held]], before, assume_unique=True)
-    pair = pair[shuffled(len(pair), randomness)]
     person, value = np.divmod(pair, values)
     class_of_pair = cohort[person] * values + value
-    order = np.argsort(class_of_pair, kind="stable")
+    order = np.lexsort((lot[person], class_of_pair))
     person, value, class_of_pair = person[order], value[order], class_of_pair[order]
     rank = np.arange(len(order)) - np.searchsorted(class_of_pair, class_of_pair)
     classes_before = np.sort(cohort[before // values] * values + before % values)

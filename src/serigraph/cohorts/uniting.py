@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.cohorts.cutting import FEW, Held, Space, cut_counting, unfit
-from serigraph.model import Past, Population, occurring
+from serigraph.cohorts.cutting import Held, Space, cut_counting, unfit
+from serigraph.model import Past, Population
 from serigraph.privacy.ratios import TargetRule
 
 
@@ -18,12 +18,22 @@ class Units:
     """Cohorts as they are in a release, numbered from 0 on."""
 
     unit: NDArray[np.int64]  # of each person
-    number: int
+    size: NDArray[np.int64]  # people of each unit who may hold a transient value
+
+    @property
+    def number(self) -> int:
+        return len(self.size)
 
     @staticmethod
-    def of(cohort: NDArray[np.int64]) -> Units:
-        distinct, unit = np.unique(cohort, return_inverse=True)
-        return Units(unit, len(distinct))
+    def of(cohort: NDArray[np.int64], shown: NDArray[np.int64] | None = None) -> Units:
+        """From the cohort of each person. Where everybody has one value, ``shown`` has the cohorts
+        of those who were published as holders of a value that persists: they hold no other."""
+        distinct, unit, people = np.unique(cohort, return_inverse=True, return_counts=True)
+        if shown is None:
+            return Units(unit, people)
+        # Those who retired count too: which members did is for nobody to know.
+        held = np.bincount(shown, minlength=int(distinct.max(initial=-1)) + 1)[distinct]
+        return Units(unit, np.maximum(people - held, 0))
 
 
 def unite(
@@ -37,21 +47,19 @@ def unite(
     is in one group, if there are any.
 
     ``rules`` are those of the protected values; a value that persists asks for nothing. Members of
-    a unit have the same past. A unit in which nobody is present is united with a neighbour: a
-    group without a record is not published, and a new cohort that is not would be forgotten, though
-    everybody knows from then on that all of it was away.
+    a unit have the same past. Units are united for nothing else than room for transient values,
+    wherever the holders are: a union for the sake of one unit would tell about the others.
     """
     asks = np.array([not value.persists for value in population.protected], dtype=np.bool_)
     asked = np.flatnonzero(asks)
-    is_shown = occurring(units.unit, units.number, population.present)
-    if is_shown.all() and not np.isin(population.held, asked).any():
+    if not np.isin(population.held, asked).any():
         return units.unit, np.empty(0, dtype=np.int32)
     held = _held(population, units, asks, _needs(population, units, past, rules, asked))
     too_many = unfit(held, known)
     if len(too_many):
         return units.unit, asked[too_many].astype(np.int32)
     space = Space.of(population).centres(units.unit, units.number)
-    return cut_counting(space, held, known, FEW)[units.unit], np.empty(0, dtype=np.int32)
+    return cut_counting(space, held, known)[units.unit], np.empty(0, dtype=np.int32)
 
 
 def _held(
@@ -66,10 +74,7 @@ def _held(
     distinct, count = np.unique(key, return_counts=True)
     unit, value = np.divmod(distinct, values)
     return Held(
-        size=np.bincount(units.unit, minlength=units.number).astype(np.int64),
-        records=np.bincount(units.unit[population.present], minlength=units.number).astype(
-            np.int64
-        ),
+        size=units.size,
         start=np.searchsorted(unit, np.arange(units.number + 1)).astype(np.int64),
         value=value.astype(np.int32),
         holders=count.astype(np.int64),

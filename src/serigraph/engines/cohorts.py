@@ -17,6 +17,7 @@ from serigraph.cohorts import (
     arrange,
     arrange_once,
     leavers,
+    published_holders,
     unite,
 )
 from serigraph.engines.interface import CohortFacts, CohortTerms, Plan
@@ -26,6 +27,7 @@ from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.parts import COHORTS, has_part
 from serigraph.model import Classes, Cohorts, Past, Population, Proof, ProtectedValue
 from serigraph.recoding import extents
+from serigraph.runtime.ordering import distinct
 from serigraph.runtime.randomness import Randomness
 from serigraph.short_repr import Undisclosed
 from serigraph.tables.cells import counted
@@ -93,7 +95,7 @@ def is_presence_hidden(plan: Plan, terms: CohortTerms) -> bool:
 
 
 def _check_no_transient(population: Population, plan: Plan) -> None:
-    held = np.unique(population.held)
+    held = distinct(population.held)
     transient = [population.protected[v].name for v in held if not population.protected[v].persists]
     if transient:
         raise Infeasible(
@@ -108,7 +110,7 @@ def _check_no_transient(population: Population, plan: Plan) -> None:
 def _check_registry(
     population: Population, recorded: Cohorts, plan: Plan, terms: CohortTerms
 ) -> None:
-    held = [population.protected[v] for v in np.unique(population.held).tolist()]
+    held = [population.protected[v] for v in distinct(population.held).tolist()]
     is_mixed = len({value.persists for value in held}) > 1
     if is_mixed and plan.form == "generalised" and not plan.has_one_value:
         raise Infeasible(
@@ -141,12 +143,14 @@ def united(
     past: Past,
     demand: Demand,
     cohorts: Arrangement,
-    known: int,
+    recorded: Cohorts,
+    plan: Plan,
 ) -> Grouping | NDArray[np.int32]:
     """Groups of whole cohorts, or the values that exceed somebody's budget."""
     if cohorts.group is None:
-        units = Units.of(cohorts.cohort)
-        group, too_many = unite(population, units, past, demand.rules, known)
+        shown = published_holders(population, cohorts.cohort, recorded)
+        units = Units.of(cohorts.cohort, shown if plan.has_one_value else None)
+        group, too_many = unite(population, units, past, demand.rules, plan.known_members)
         if len(too_many):
             return too_many
     else:
@@ -177,10 +181,11 @@ def facts_on_cohorts(
         changes, proof.ids.gather(proof.holder[shown]), names.gather(proof.held[shown])
     )
     return CohortFacts(
-        cohorts=len(np.unique(in_cohort)),
+        cohorts=len(distinct(in_cohort)),
         people=len(in_cohort),
         waiting=cohorts.waiting,
         retired=cohorts.gone,
+        leaving=len(cohorts.retired) if is_once else 0,
         withheld=int(records) if is_once else 0,
         left_out=0 if is_once else int(np.count_nonzero(held > np.diff(released.held_start))),
         after=Classes.of(after, int(recorded.retired.max(initial=0)) + 1),

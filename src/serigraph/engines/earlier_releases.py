@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import polars as pl
 
 from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.layout import Layout
+from serigraph.ledger.parts import COHORTS, has_part
 from serigraph.model import Past
 from serigraph.verification import (
     CommittedRelease,
@@ -30,10 +31,20 @@ def ledger_on_disk(layout: Layout, releases: Sequence[ReleaseRecord]) -> LedgerO
                 groups=release.groups,
                 is_presence_known=release.is_presence_known,
                 known_members=release.known_members,
+                excludes=_excludes(release),
             )
             for release in releases
         )
     )
+
+
+def _excludes(release: ReleaseRecord) -> Callable[[str], bool] | None:
+    """Which values keep people from holding a transient one: those that persist, where everybody
+    has one value and cohorts stand."""
+    has_one_value = release.policy.get("sensitive", {}).get("form") == "single"
+    if not (has_one_value and release.hides_presence and has_part(release, COHORTS)):
+        return None
+    return lambda name: release.persistence_of([name]) != ("transient",)
 
 
 def remembered(ids: pl.Series, names: Sequence[str], past: Past) -> RememberedReleases:

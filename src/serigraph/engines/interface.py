@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from serigraph.tables.value_list import ValueList
 
 Form = Literal["generalised", "bucketised"]
+Groups = Literal["interleaved", "regions"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class CohortTerms:
     least: int  # members of a cohort that goes on after somebody has left
     may_depart: bool  # leaving the registry says nothing about a person's values
     has_registry: bool
+    has_one_value: bool  # everybody with a record has one value
     protect: Callable[[str], ProtectedValue]  # what the policy says of a value or class by its name
 
     def persists(self, name: str) -> bool:
@@ -81,6 +83,13 @@ class Plan:
     clearance: Fraction = Fraction(1, 4)  # suppression leaves this much of a limit
     known_members: int = 0  # the adversary knows this many other members of every group
     cohorts: CohortTerms | None = None  # None if no value persists
+    groups: Groups = "interleaved"  # of a bucketised release; generalised groups are regions
+    highest_lift: float | None = None  # that attacks on the release may have; None: not attacked
+
+    @property
+    def interleaves(self) -> bool:
+        """Whether groups may overlap in space."""
+        return self.form == "bucketised" and self.groups == "interleaved"
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,6 +104,7 @@ class CohortFacts(Undisclosed):
     people: int  # in these
     waiting: int  # not in the release: too few people like them
     retired: int  # of the table and the registry, not in this release nor in a later one
+    leaving: int  # in this release, and not in a later one: they are with a value shown once
     withheld: int  # records left out beside a value that is shown once
     left_out: int  # people whose values were taken out
     after: Classes  # of people who are alike
@@ -185,6 +195,7 @@ def cohort_figures(facts: CohortFacts | None) -> dict[str, object]:
         "mean_cohort_size": facts.people / max(facts.cohorts, 1),
         "people_waiting": facts.waiting,
         "people_retired": facts.retired,
+        "people_leaving": facts.leaving,
         "records_withheld": facts.withheld,
     }
 
@@ -304,7 +315,7 @@ class Recalled(Protocol):
 
     def kept_values(self) -> KeptValues:
         """How often people hold each value that the policy calls transient again when they come
-        back, over all releases and the table."""
+        back, over the latest releases and the table."""
 
     def link_gaps(self) -> LinkGaps:
         """How many releases lay between the links of everybody in the ledger."""

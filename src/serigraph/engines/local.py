@@ -77,7 +77,7 @@ def make_release(
 
     def form(population: Population, past: Past, demand: Demand) -> Grouping | NDArray[np.int32]:
         if cohorts is not None:
-            return united(population, past, demand, cohorts, plan.known_members)
+            return united(population, past, demand, cohorts, before.recorded, plan)
         return formed(population, past, demand, plan, randomness, progress=progress)
 
     try:
@@ -175,13 +175,12 @@ def finished(
 ) -> VerifiedRelease:
     """Verify groups, and recode their people; ``whole`` is the population before suppression, and
     ``table`` that before ``cohorts`` were arranged."""
-    demand = demand_of(population.protected, plan)
     grouping = _relabelled(grouping, population.present, randomness)
     progress("verifying")
     # Recoding does not wait for the verifier, but no table leaves before it agrees.
     with ThreadPoolExecutor(1) as beside:
         cohort = None if cohorts is None else cohorts.cohort
-        recoded = beside.submit(_recoded, population, demand, plan, grouping, randomness, cohort)
+        recoded = beside.submit(_recoded, population, plan, grouping, randomness, cohort)
         proof = verify(
             population,
             earlier,
@@ -191,6 +190,7 @@ def finished(
                 grouping.low,
                 grouping.high,
                 None if cohorts is None else ProposedCohorts(cohorts.cohort, cohorts.retired),
+                plan.groups,
             ),
             whole=whole,
             table=None if cohorts is None else table,
@@ -216,7 +216,6 @@ def finished(
 
 def _recoded(
     population: Population,
-    demand: Demand,
     plan: Plan,
     grouping: Grouping,
     randomness: Randomness,
@@ -224,7 +223,7 @@ def _recoded(
 ) -> tuple[dict[str, pl.DataFrame], NDArray[np.float64]]:
     """The tables, and the width (NCP) of each quasi-identifier."""
     known = None
-    if demand.interleave:
+    if plan.form == "bucketised":
         shows_absent = not plan.is_presence_known or cohort is not None
         tables = bucketised(
             population, grouping.group, grouping.is_point, shows_absent, randomness, cohort

@@ -26,6 +26,8 @@ from serigraph.runtime.randomness import Randomness, shuffled
 if TYPE_CHECKING:
     from serigraph.grouping import Demand
 
+_OR_EXCLUDED = ", or too few people are left who may hold it beside values that persist"
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -108,6 +110,7 @@ def refusal(
             problems.append(
                 f"value {value.name!r} does not fit: somebody has so little left of the budget for "
                 "it that not even the whole table as one group would do"
+                + (_OR_EXCLUDED if plan.cohorts is not None and plan.has_one_value else "")
             )
             is_used_up = True
     shown = problems[:20]
@@ -157,11 +160,11 @@ def demand_of(protected: Sequence[ProtectedValue], plan: Plan) -> Demand:
 
     return Demand(
         rules=tuple(
-            ASKS_NOTHING if value.persists else plan.strategy.rule(value.threshold)
+            ASKS_NOTHING if value.persists else plan.strategy.rule(value.threshold, value.name)
             for value in protected
         ),
         minimum_size=plan.minimum_size,
-        interleave=plan.form == "bucketised",
+        interleave=plan.interleaves,
         known_members=plan.known_members,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 CONSTANT, GEOMETRIC = "constant, re-planned", "geometric, re-planned"
-OPTIMAL, LEARNED = "optimal for the rate, re-planned", "optimal, learned"
+OPTIMAL, ADAPTIVE = "optimal for the rate, re-planned", "adaptive"
 RE_PLANNED = {
     "constant, as planned": CONSTANT,
     "geometric, as planned": GEOMETRIC,
@@ -21,7 +21,7 @@ def advice(strategies: pl.DataFrame) -> list[str]:
         _geometric(size, rates),
         _constant(size, rates),
         _optimal(size, rates),
-        _learned(size, rates),
+        _adaptive(size, rates),
         _replanning(size, rates),
     ]
 
@@ -72,7 +72,7 @@ def _constant(size: _Sizes, rates: list[float]) -> str:
 
 
 def _optimal(size: _Sizes, rates: list[float]) -> str:
-    others = (CONSTANT, GEOMETRIC, LEARNED)
+    others = (CONSTANT, GEOMETRIC, ADAPTIVE)
     best = [
         rate
         for rate in rates
@@ -87,11 +87,11 @@ def _optimal(size: _Sizes, rates: list[float]) -> str:
     )
 
 
-def _learned(size: _Sizes, rates: list[float]) -> str:
-    bad = [rate for rate in rates if size[rate, LEARNED]["suppressed_share"] > 0]
+def _adaptive(size: _Sizes, rates: list[float]) -> str:
+    bad = [rate for rate in rates if size[rate, ADAPTIVE]["suppressed_share"] > 0]
     text = (
-        "Learned schedule: choose it where the rate is not known. It begins as the constant ratio, "
-        "and groups become smaller as releases show how often people are linked again"
+        "Adaptive: choose it where the rate is not known. It learns from every release how often "
+        "people are linked again, and keeps enough back for further links"
     )
     if bad:
         return (

@@ -31,12 +31,12 @@ def ratio_table() -> pl.DataFrame:
 def expected_sizes(return_rate: float, threshold: Fraction) -> dict[str, float]:
     """The mean ratio over all links where a j-th link has the chance q^(j-1), by strategy.
 
-    Learned schedules are left out: what they ask depends on the series.
+    The adaptive strategy is left out: what it asks depends on the series.
     """
     chances = [float(chance) for chance in link_chances(return_rate)]
     sizes = {}
     for name, section in strategies_for(return_rate).items():
-        if "learned" in name:
+        if name == "adaptive":
             continue
         ratios = section.strategy().preview(threshold, len(chances))
         weighted = sum(chance * ratio for chance, ratio in zip(chances, ratios, strict=True))

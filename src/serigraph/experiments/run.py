@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -19,7 +19,7 @@ from serigraph.experiments.m_invariance import Memory, m_invariant
 from serigraph.experiments.memory import Shown, recalled, remembered
 from serigraph.experiments.setting import Setting, populations
 from serigraph.experiments.source import VALUE, Source
-from serigraph.model import Population, link_gaps
+from serigraph.model import Population, link_gaps, shares_of
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.runtime.randomness import Randomness, SeededRandomness
 from serigraph.utility import (
@@ -66,6 +66,11 @@ _Maker = Callable[[int, Population], _Release]
 
 def run_series(setting: Setting, source: Source) -> Ran:
     """Make all releases of a setting, one after the other, and measure them."""
+    return run_populations(setting, populations(setting, source))
+
+
+def run_populations(setting: Setting, tables: Sequence[Population]) -> Ran:
+    """The same with tables of one's own."""
     randomness = SeededRandomness(setting.seed)
     past: list[Shown] = []
     past_if_known: list[Shown] = []
@@ -74,7 +79,7 @@ def run_series(setting: Setting, source: Source) -> Ran:
     seconds: list[Row] = []
     people: list[NDArray[np.int64]] = []
     refused = 0
-    for number, table in enumerate(populations(setting, source), 1):
+    for number, table in enumerate(tables, 1):
         begun = time.perf_counter()
         try:
             made = make(number, table)
@@ -159,7 +164,9 @@ def _published(
     history = recalled(past, table.ids.to_numpy(), [value.name for value in table.protected])
     plan = Plan(
         label=f"round-{number}",
-        strategy=setting.strategy.strategy(lambda: _link_gaps(past)),
+        strategy=setting.strategy.strategy(
+            lambda: _link_gaps(past), shares_of(table, presence_known=not setting.has_registry)
+        ),
         form=setting.form,
         method=setting.method,
         minimum_size=1,

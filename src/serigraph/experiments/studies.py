@@ -8,6 +8,7 @@ from fractions import Fraction
 from serigraph.experiments.series_generator import Simulation
 from serigraph.experiments.setting import Setting
 from serigraph.policy.strategy import (
+    AdaptiveStrategy,
     ConstantStrategy,
     GeometricStrategy,
     ScheduleStrategy,
@@ -161,7 +162,7 @@ def strategies_for(return_rate: float) -> dict[str, StrategySection]:
         "optimal for the rate, re-planned": ScheduleStrategy.model_validate(
             {"name": "schedule", "link_chances": list(chances)}
         ),
-        "optimal, learned": ScheduleStrategy(name="schedule"),
+        "adaptive": AdaptiveStrategy(name="adaptive", releases=LINKS_PLANNED),
     }
 
 

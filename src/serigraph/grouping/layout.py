@@ -74,7 +74,9 @@ class GroupingInput(NamedTuple):
     neediest: NDArray[np.float64]  # the largest target that each row of the past requires
     base: NDArray[np.float64]  # target of each value for a person without a past
     rule: NDArray[np.int32]  # of each value, a row of ``rules``
-    rules: NDArray[np.float64]  # 1 - threshold, factor, two lengths, ratios, shares
+    rules: NDArray[
+        np.float64
+    ]  # 1 - threshold, factor, two lengths, reserve, least spend, ratios, shares
     counts_links: bool  # some rule depends on how often a pair was linked
     minimum_size: int
     known: int  # members of a group whom the adversary knows not to hold its values

@@ -96,6 +96,8 @@ def grouping_input(
                     rule.factor,
                     len(rule.ratio_by_link),
                     len(rule.share_by_link),
+                    rule.reserve,
+                    rule.least_spend,
                     *rule.ratio_by_link,
                     *rule.share_by_link,
                 )

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from serigraph.errors import ImpossibleState
 from serigraph.ledger.parts import (
     COHORTS,
+    EXCLUDED,
     GROUPS,
     HOLDERS,
     MEMBERS,
@@ -77,7 +78,9 @@ def encode_parts(
     encoders: dict[str, Callable[[], bytes]] = {
         PEOPLE: lambda: encode_people(new_ids),
         MEMBERS: members,
-        GROUPS: lambda: encode_groups(np.arange(len(proof.size)), proof.size, proof.present_size),
+        GROUPS: lambda: encode_groups(
+            np.arange(len(proof.size)), proof.size, proof.present_size, proof.excluded
+        ),
         VALUES: lambda: encode_values(proof.value_group, proof.value_name, proof.value_count),
         HOLDERS: lambda: encode_holders(number[proof.holder], proof.held, proof.protected_names),
     }
@@ -121,15 +124,18 @@ def encode_members(
 
 
 def encode_groups(
-    group: NDArray[np.int64], size: NDArray[np.int64], present: NDArray[np.int64]
+    group: NDArray[np.int64],
+    size: NDArray[np.int64],
+    present: NDArray[np.int64],
+    excluded: NDArray[np.int64] | None = None,
 ) -> bytes:
-    """Groups by number, ascending, with their sizes and their numbers of present members."""
+    """Groups by number, ascending, with their sizes, their numbers of present members, and where
+    values exclude each other of members who cannot hold a transient value."""
+    columns = {"group": group, "size": size, "present": present}
+    if excluded is not None:
+        columns[EXCLUDED] = excluded
     return _encode(
-        {
-            "group": pl.Series(group, dtype=pl.UInt32),
-            "size": pl.Series(size, dtype=pl.UInt32),
-            "present": pl.Series(present, dtype=pl.UInt32),
-        },
+        {name: pl.Series(each, dtype=pl.UInt32) for name, each in columns.items()},
         {"group": "DELTA_BINARY_PACKED"},
     )
 
@@ -214,12 +220,13 @@ def check_shape(proof: Proof) -> None:
     ids, groups = proof.ids, len(proof.size)
     is_sound = (
         len(ids) == len(proof.group) == len(proof.present)
-        and groups == len(proof.present_size)
+        and groups == len(proof.present_size) == len(proof.candidates)
         and len(proof.value_group) == len(proof.value_name) == len(proof.value_count)
         and are_in_order(ids)
         and int(proof.group.max(initial=0)) < max(groups, 1)
         and np.array_equal(occurrences(proof.group, groups), proof.size)
         and np.array_equal(occurrences(proof.group, groups, proof.present), proof.present_size)
+        and bool(np.all((proof.candidates >= 0) & (proof.candidates <= proof.size)))
         and bool(np.all(proof.value_group < groups))
         and bool(np.all(proof.value_count >= 1))
         and bool(np.all(proof.value_count <= proof.present_size[proof.value_group]))

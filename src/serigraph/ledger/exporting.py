@@ -22,6 +22,7 @@ from serigraph.errors import InputRefused
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import (
     COHORTS,
+    EXCLUDED,
     GROUPS,
     HOLDERS,
     MEMBERS,
@@ -54,7 +55,9 @@ _INT, _TEXT, _BOOL = pl.Int64(), pl.String(), pl.Boolean()
 
 SCHEMAS: dict[str, pl.Schema] = {
     MEMBERS: pl.Schema({"release": _INT, "person": _TEXT, "group": _INT, "present": _BOOL}),
-    GROUPS: pl.Schema({"release": _INT, "group": _INT, "size": _INT, "present": _INT}),
+    GROUPS: pl.Schema(
+        {"release": _INT, "group": _INT, "size": _INT, "present": _INT, EXCLUDED: _INT}
+    ),
     VALUES: pl.Schema({"release": _INT, "group": _INT, "value": _TEXT, "count": _INT}),
     HOLDERS: pl.Schema({"release": _INT, "person": _TEXT, "value": _TEXT}),
     COHORTS: pl.Schema({"release": _INT, "person": _TEXT, "cohort": _INT}),
@@ -142,6 +145,8 @@ def _frames(
         if name in CONFIDENTIAL and not has_part(release, name):
             continue
         rows = read_part(layout, release, name)
+        if name == GROUPS and EXCLUDED not in rows.columns:
+            rows = rows.with_columns(pl.lit(0).alias(EXCLUDED))
         if "person" in rows.columns:
             rows = rows.with_columns(people["id"].gather(rows["person"]).alias("person"))
         yield _numbered(rows, release)

@@ -39,6 +39,7 @@ PEOPLE, MEMBERS, GROUPS, VALUES, HOLDERS, COHORTS, RETIRED = (
     f"{name}{_ENDING}"
     for name in ("people", "members", "groups", "values", "holders", "cohorts", "retired")
 )
+EXCLUDED = "excluded"  # a column of GROUPS, where values exclude each other
 VALUE_TWICE = "a release holds one value twice, in two Unicode forms"
 NOT_ADDED_UP = "begin a new series: what these people were exposed to cannot be added up"
 
@@ -168,6 +169,14 @@ def read_numbers(files: Sequence[bytes], column: str) -> NDArray[np.uint32]:
     """One numeric column."""
     pieces = [_array_of(numbers) for (numbers,) in _read_columns(files, [column])]
     return np.concatenate([np.empty(0, dtype=np.uint32), *pieces])
+
+
+def read_excluded(files: Sequence[bytes], groups: int) -> NDArray[np.int64]:
+    """The people of each group who cannot hold a transient value, from the files of its release's
+    groups; nobody where there is no such column."""
+    if EXCLUDED not in open_part(files[0]).schema_arrow.names:
+        return np.zeros(groups, dtype=np.int64)
+    return read_numbers(files, EXCLUDED).astype(np.int64)
 
 
 def _read_columns(files: Sequence[bytes], columns: list[str]) -> Iterator[list[Any]]:

@@ -21,6 +21,7 @@ from serigraph.ledger.parts import (
     VALUES,
     check_unread,
     has_part,
+    read_excluded,
     read_files,
     read_members,
     read_numbers,
@@ -91,20 +92,25 @@ def _compositions(
     layout: Layout, release: ReleaseRecord, protected: Sequence[str]
 ) -> tuple[NDArray[np.int32], Compositions]:
     """The groups of a release that held any of the values: for each group of the release its number
-    among them, or -1, and what they held."""
-    group, value, count = _entries(read_files(layout, release, VALUES), protected)
+    among them, or -1, and what they held. Nobody is charged for values that persist."""
+    transient = [
+        name if persistence == "transient" else None
+        for name, persistence in zip(protected, release.persistence_of(protected), strict=True)
+    ]
+    group, value, count = _entries(read_files(layout, release, VALUES), transient)
     is_first = np.ones(len(group), dtype=np.bool_)
     np.not_equal(group[1:], group[:-1], out=is_first[1:])
     begin = np.flatnonzero(is_first)
     kept = group[begin]
     number = np.full(release.groups, -1, dtype=np.int32)
     number[kept] = np.arange(len(kept), dtype=np.int32)
-    size = _sizes(layout, release)[kept] - release.known_members
+    people, excluded = _sizes(layout, release)
+    size = (people - excluded)[kept] - release.known_members
     return number, Compositions.of(np.diff(begin, append=len(group)), value, count, size)
 
 
 def _entries(
-    files: Sequence[bytes], protected: Sequence[str]
+    files: Sequence[bytes], protected: Sequence[str | None]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint32]]:
     """What the groups of a release held of some values, ascending by group and then by value: the
     group, the place of the value in ``protected`` and the count of each entry."""
@@ -169,7 +175,8 @@ def recall_exposures(
     """
     number = _number(layout, releases, person)
     found = []
-    for release in releases:
+    persists = [release.persistence_of([value]) != ("transient",) for release in releases]
+    for release, does_persist in zip(releases, persists, strict=True):
         mine = read_part(layout, release, MEMBERS).filter(pl.col("person") == number)
         if mine.is_empty():
             continue
@@ -178,14 +185,16 @@ def recall_exposures(
             (pl.col("group") == group) & (pl.col("value") == value)
         )
         if not held.is_empty():
+            people, excluded = _sizes(layout, release)
             found.append(
                 PastExposure(
                     release=release.number,
                     label=release.label,
-                    size=int(_sizes(layout, release)[group]),
+                    size=int(people[group]),
                     count=held["count"][0],
                     present=mine["present"][0],
                     known_members=release.known_members,
+                    excluded=0 if does_persist else int(excluded[group]),
                 )
             )
     return tuple(found)
@@ -217,8 +226,11 @@ def _unknown() -> InputRefused:
     )
 
 
-def _sizes(layout: Layout, release: ReleaseRecord) -> NDArray[np.int64]:
+def _sizes(layout: Layout, release: ReleaseRecord) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The people of each group whom the adversary sees, and those of them who cannot hold a
+    transient value."""
     # Where values persist, somebody who knows who is there does not know whose record is withheld.
     is_told = release.is_presence_known and not has_part(release, COHORTS)
     column = "present" if is_told else "size"
-    return read_numbers(read_files(layout, release, GROUPS), column).astype(np.int64)
+    files = read_files(layout, release, GROUPS)
+    return read_numbers(files, column).astype(np.int64), read_excluded(files, release.groups)

@@ -33,6 +33,10 @@ from serigraph.model import (
 )
 from serigraph.privacy.link_chances import LinkGaps
 
+RELEASES_COMPARED = 10
+"""How many of the latest releases show whether values persist: what a publication reads, and what
+it takes, must not grow with the series. A value that people begin to keep is found no later."""
+
 
 @dataclass(frozen=True)
 class Reader:
@@ -88,7 +92,7 @@ class Reader:
         number: NDArray[np.int64] | None = None,
     ) -> KeptValues:
         """How often people held the values named again when they came back: those published as
-        holders, and those of a table that is not published yet.
+        holders in the latest ten releases, and those of a table that is not published yet.
 
         ``number`` are the numbers of its people, looked up if they are not given.
         """
@@ -97,7 +101,8 @@ class Reader:
             if number is None:
                 number = Numbered.asked(self.layout, self.releases, population.ids).with_new()
             latest = attendance_of(population, number, names)
-        return recall_kept_values(self.holders(), names, latest)
+        recent = self.releases[-RELEASES_COMPARED:]
+        return recall_kept_values(recall_holders(self.layout, recent), names, latest)
 
     def link_gaps(self) -> LinkGaps:
         """How many releases lay between everybody's links to transient values, and since the last

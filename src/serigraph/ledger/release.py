@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +26,8 @@ State = Literal["committed", "published"]
 
 PRESENCE_KNOWN = "presence known"
 PRESENCE_UNKNOWN = "presence unknown"
+
+AGAIN = "+"  # a catalog holds a digest once: that of a table published again has a number behind it
 
 _LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9_-])?")
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
@@ -126,11 +129,9 @@ class ReleaseRecord(ShortRepr):
 
     @property
     def policy(self) -> Any:
-        """The frozen part of the policy, values normalised as tables are."""
-        policy = json.loads(self.policy_json)
-        if "protected" in policy:
-            policy["protected"] = _in_one_form(policy["protected"])
-        return policy
+        """The frozen part of the policy, values normalised as tables are. Not to be changed: other
+        releases with the same policy share it."""
+        return _policy_of(self.policy_json)
 
     @property
     def protected(self) -> Any:
@@ -139,6 +140,10 @@ class ReleaseRecord(ShortRepr):
     @property
     def summary(self) -> Any:
         return json.loads(self.summary_json)
+
+    def is_of(self, table_digest: str) -> bool:
+        """Whether this was published of the table with this digest."""
+        return self.table_digest.partition(AGAIN)[0] == table_digest
 
     @property
     def is_presence_known(self) -> bool:
@@ -207,10 +212,12 @@ class PastExposure:
     count: int  # n_{j,s}
     present: bool  # whether the person had a record in the release
     known_members: int = 0  # c: of the group, whom the adversary knows not to hold the value
+    excluded: int = 0  # H: of the group, who cannot hold the value beside one that persists
 
     @property
     def exposure(self) -> Exposure:
-        return Exposure(max(self.size - self.known_members, self.count), self.count)
+        left = self.size - self.excluded - self.known_members
+        return Exposure(max(left, self.count), self.count)
 
 
 def chain_start(identity: str) -> str:
@@ -227,6 +234,14 @@ def chain_link(previous: str, columns: Sequence[str | int]) -> str:
     """
     text = json.dumps([previous, *columns], separators=(",", ":"), default=repr)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+@lru_cache(maxsize=8)  # the releases of a series hardly differ in it, and many of them are read
+def _policy_of(policy_json: str) -> Any:
+    policy = json.loads(policy_json)
+    if "protected" in policy:
+        policy["protected"] = _in_one_form(policy["protected"])
+    return policy
 
 
 def _in_one_form(stored: Any) -> Any:

@@ -115,26 +115,21 @@ class Writer:
     def ensure_new(self, label: str, table_digest: str, ids: pl.Series) -> None:
         """Refuse early what ``commit`` would refuse.
 
-        ``InputRefused`` for a label that is no folder name, ``AlreadyPublished`` for a label or a
-        table already published, ``TableError`` for ids that are not of the series' type.
+        ``InputRefused`` for a label that is no folder name, ``AlreadyPublished`` for a label that
+        is used already, ``TableError`` for ids that are not of the series' type.
         """
         check_label(label)
         for release in self.releases:
-            has_label = release.label.casefold() == label.casefold()
-            if release.table_digest == table_digest:
-                raise AlreadyPublished(
-                    "this table is out already",
-                    where=f"release {release.number}, {release.label}",
-                    remedy="nothing is left to do"
-                    if has_label
-                    else "give the table of the next release",
-                )
-            if has_label:
-                raise AlreadyPublished(
-                    "this label is used already, for another table",
-                    where=f"release {release.number}, {release.label}",
-                    remedy="give the release another label",
-                )
+            if release.label.casefold() != label.casefold():
+                continue
+            is_same = release.is_of(table_digest)
+            raise AlreadyPublished(
+                "this table is out already"
+                if is_same
+                else "this label is used already, for another table",
+                where=f"release {release.number}, {release.label}",
+                remedy="nothing is left to do" if is_same else "give the release another label",
+            )
         if os.path.lexists(self._layout.published(label)):
             raise AlreadyPublished(
                 "something already exists at the path of this release",

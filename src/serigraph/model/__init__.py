@@ -13,7 +13,7 @@ from serigraph.model.recurrence import (
     attendance_of,
     recurrences,
 )
-from serigraph.model.standing import Standing, link_gaps, standing
+from serigraph.model.standing import Standing, link_gaps, shares_of, standing
 from serigraph.model.taxonomy import Taxonomy
 from serigraph.model.uniqueness import unique_rows
 from serigraph.runtime.ordering import (
@@ -57,6 +57,7 @@ __all__ = [
     "order_by_keys",
     "ranked",
     "recurrences",
+    "shares_of",
     "standing",
     "starts_of",
     "unique_rows",

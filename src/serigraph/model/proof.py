@@ -27,8 +27,9 @@ class Gap:
 class Proof(Undisclosed):
     """The groups of one release, after an exact check of every exposure of every member.
 
-    Only ``serigraph.verification.verify`` makes one. Groups are numbered 0..G-1 and each has at
-    least one present member; people in groups without one are not members of anything.
+    Only ``serigraph.verification.verify`` makes one. Groups are numbered 0..G-1. Where no value
+    persists each has at least one present member; people in groups without one are not members of
+    anything.
     """
 
     ids: pl.Series  # Int64 or String, ascending: the members
@@ -50,6 +51,14 @@ class Proof(Undisclosed):
     worst: WorstPair | None = None  # of the pairs that this release touches, if there are any
     gaps: tuple[Gap, ...] = ()  # what was suppressed, ascending by value
     cohorts: CohortChanges | None = None  # None if no value persists
+    # People of each group who cannot hold a transient value, as the adversary may know; None if it
+    # cannot.
+    excluded: NDArray[np.int64] | None = None
+
+    @property
+    def candidates(self) -> NDArray[np.int64]:
+        """People in each group who may hold a transient value, present or not."""
+        return self.size if self.excluded is None else self.size - self.excluded
 
     @property
     def missing(self) -> int:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.model.past import Past
+from serigraph.model.people import Population
+from serigraph.privacy.adaptive import largest_share
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.runtime.threads import parallel_map, slices
 
@@ -95,8 +97,23 @@ def link_gaps(past: Past, values: int) -> LinkGaps:
             (is_last == 1).tolist(),
             counts[counts > 0].tolist(),
             strict=True,
-        )
+        ),
+        releases,
+        len(past.group),
     )
+
+
+def shares_of(
+    population: Population, *, presence_known: bool, known_members: int = 0
+) -> dict[str, float]:
+    """The share of people who may hold each protected value in a later release, by counts of this
+    one alone."""
+    people = int(population.present.sum()) if presence_known else population.size
+    holders = np.bincount(population.held, minlength=len(population.protected)).tolist()
+    return {
+        value.name: largest_share(number, max(people - known_members, 1))
+        for value, number in zip(population.protected, holders, strict=True)
+    }
 
 
 def _table(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from serigraph.errors import InputRefused
 from serigraph.policy import Policy
 from serigraph.policy.strategy import (
+    AdaptiveStrategy,
     ConstantStrategy,
     GeometricStrategy,
     ScheduleStrategy,
@@ -51,6 +52,7 @@ class Candidate:
 def candidates(
     policy: Policy,
     links: Callable[[], LinkGaps],
+    shares: Mapping[str, float],
     *,
     releases: int,
     return_rate: float,
@@ -60,21 +62,23 @@ def candidates(
 ) -> tuple[Candidate, ...]:
     """The policy's own strategy first, then every combination given.
 
-    By default: a constant ratio for all ``releases`` of the series, the paper's
-    geometric strategy, and the schedule that is optimal at the return rate.
+    By default: the adaptive strategy and a constant ratio for all ``releases`` of the series, the
+    paper's geometric strategy, and the schedule that is optimal at the return rate. ``links`` and
+    ``shares`` are what the adaptive strategy looks at.
     """
     chances = [round(max(return_rate**link, 10.0**-_DIGITS), _DIGITS) for link in range(releases)]
     sections: list[StrategyForm] = [
+        _section(AdaptiveStrategy, name="adaptive", releases=releases),
         *(_section(ConstantStrategy, releases=each) for each in (lengths or [releases])),
         *(_section(GeometricStrategy, name="geometric", factor=each) for each in (factors or [2])),
         _section(ScheduleStrategy, name="schedule", link_chances=chances),
     ]
-    in_force = policy.strategy_for(links)
+    in_force = policy.strategy_for(links, shares)
     found = [Candidate(policy.threshold, policy.strategy, in_force, is_policy=True)]
     known = {(policy.threshold, in_force.to_text())}
     for threshold in [_threshold(each) for each in thresholds] or [policy.threshold]:
         for section in sections:
-            strategy = section.strategy()
+            strategy = section.strategy(links, shares)
             key = (threshold, strategy.to_text())
             if key not in known:
                 known.add(key)

@@ -100,7 +100,11 @@ def fits(population: Population, candidate: Candidate, cover: Cover) -> tuple[Va
         ValueFit(
             value.name,
             float(holders[number]) / max(cover.people, 1),
-            cover.largest_share(candidate.strategy.preview(value.threshold, 1)[0]),
+            cover.largest_share(
+                candidate.strategy.rule(value.threshold, value.name).target(
+                    float(value.threshold), 0, 1.0
+                )
+            ),
         )
         for number, value in enumerate(population.protected)
     ]

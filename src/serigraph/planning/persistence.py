@@ -20,6 +20,7 @@ from serigraph.cohorts import Arrangement, Rules, TooManyHolders, arrange, arran
 from serigraph.model import CohortChanges, Cohorts, Population
 from serigraph.planning.rehearsal import Expected, records_of
 from serigraph.policy import Persistence, Policy
+from serigraph.runtime.ordering import distinct
 from serigraph.runtime.randomness import SeededRandomness
 
 _LEAST_RATE = 0.05  # with a lower one, hardly anybody comes back, and copies take much memory
@@ -199,7 +200,7 @@ class _Tally:
         released = made.population
         group = made.cohort if made.group is None else made.group
         holder = np.repeat(np.arange(released.size), np.diff(released.held_start))
-        linked = np.unique(group[holder])
+        linked = distinct(group[holder])
         if len(linked):
             self._sizes.append(float(np.bincount(group)[linked].mean()))
         self._waiting = max(self._waiting, made.waiting / max(table.size, 1))

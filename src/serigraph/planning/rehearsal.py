@@ -7,7 +7,9 @@ newcomer has the same quasi-identifiers and values but no past.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -15,10 +17,24 @@ from numpy.typing import NDArray
 
 from serigraph.engines import Plan, make_release
 from serigraph.engines.earlier_releases import remembered
+from serigraph.engines.interface import Groups
 from serigraph.errors import PromiseError
-from serigraph.model import Compositions, Past, Population, Proof
+from serigraph.model import (
+    Compositions,
+    Past,
+    Population,
+    Proof,
+    link_gaps,
+    shares_of,
+)
+from serigraph.privacy.link_chances import LinkGaps
 from serigraph.privacy.strategies import Strategy
+from serigraph.runtime.ordering import distinct
 from serigraph.runtime.randomness import SeededRandomness
+
+StrategyOf = Callable[[Callable[[], LinkGaps], Mapping[str, float]], Strategy]
+"""The strategy, given the links of the series so far and the shares of people who may hold a value;
+``StrategyForm.strategy`` is one."""
 
 
 @dataclass(frozen=True)
@@ -42,26 +58,38 @@ class Stage:
     is_presence_known: bool
     sensitive: str
     known_members: int = 0
+    groups: Groups = "interleaved"
 
 
 def rehearse(
     population: Population,
     history: Past,
-    strategy: Strategy,
+    strategy_of: StrategyOf,
     stage: Stage,
     *,
     releases: int,
     return_rate: float,
     seed: int = 1,
 ) -> tuple[Expected, ...]:
-    """The next ``releases`` releases; fewer if at some point nothing more can be published."""
+    """The next ``releases`` releases; fewer if at some point nothing more can be published.
+
+    Before each, the strategy is asked for anew, given the links so far and the shares of people who
+    may hold a value.
+    """
     draw = np.random.default_rng(seed)
     names = [value.name for value in population.protected]
     found: list[Expected] = []
     for number in range(releases):
         plan = Plan(
             label=f"rehearsal {number + 1}",
-            strategy=strategy,
+            strategy=strategy_of(
+                partial(link_gaps, history, len(names)),
+                shares_of(
+                    population,
+                    presence_known=stage.is_presence_known,
+                    known_members=stage.known_members,
+                ),
+            ),
             form="bucketised" if stage.form == "bucketised" else "generalised",
             method="bottom-up" if stage.method == "bottom-up" else "top-down",
             minimum_size=stage.minimum_size,
@@ -69,13 +97,14 @@ def rehearse(
             allows_suppression=True,
             sensitive=stage.sensitive,
             known_members=stage.known_members,
+            groups=stage.groups,
         )
         try:
             earlier = remembered(population.ids, names, history)
             made = make_release(population, history, earlier, plan, SeededRandomness(seed + number))
         except PromiseError:
             break  # the budget is used up, or everything would be suppressed
-        linked = np.unique(made.proof.value_group)
+        linked = distinct(made.proof.value_group)
         sizes = made.proof.size[linked] if len(linked) else np.zeros(1, dtype=np.int64)
         found.append(
             Expected(

@@ -13,7 +13,7 @@ import numpy as np
 
 from serigraph.errors import InputRefused
 from serigraph.ledger import Reader, Series
-from serigraph.model import Past, Population, Standing, ValueOverTime, standing
+from serigraph.model import Past, Population, Standing, ValueOverTime, shares_of, standing
 from serigraph.planning.candidates import Candidate, candidates
 from serigraph.planning.outlook import Cover, Outlook, ValueFit, fits, links_left
 from serigraph.planning.persistence import (
@@ -127,6 +127,11 @@ def plan(
     compared = candidates(
         policy,
         ledger.link_gaps,
+        shares_of(
+            population,
+            presence_known=is_presence_known,
+            known_members=policy.guarantee.known_members,
+        ),
         releases=releases,
         return_rate=rate.rate,
         thresholds=thresholds,
@@ -140,6 +145,7 @@ def plan(
         is_presence_known=is_presence_known,
         sensitive=policy.sensitive.column,
         known_members=policy.guarantee.known_members,
+        groups=policy.output.groups,
     )
     outlooks = []
     for candidate in compared if is_transient.any() or not len(is_transient) else ():
@@ -162,7 +168,7 @@ def plan(
                 expected=rehearse(
                     under,
                     sampled_history,
-                    candidate.strategy,
+                    candidate.section.strategy,
                     stage,
                     releases=ahead,
                     return_rate=rate.rate,
@@ -179,7 +185,7 @@ def plan(
         else rehearse(
             as_transient,
             Past.none(as_transient.size),
-            compared[0].strategy,
+            compared[0].section.strategy,
             stage,
             releases=ahead,
             return_rate=rate.rate,

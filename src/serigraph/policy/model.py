@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field
 
 from serigraph.policy.sections import (
+    Attacks,
     ColumnName,
     Guarantee,
     Missing,
@@ -53,6 +54,7 @@ class PolicyForm(Section):
     suppression: Suppression = Suppression()
     missing: Missing = Missing()
     reading: Reading = Reading()
+    attacks: Attacks = Attacks()
     publisher: Publisher = Publisher()
 
     @classmethod
@@ -112,9 +114,14 @@ class Policy(PolicyForm):
         persisting = [name for name in own if self.persistence_of(name) != "transient"]
         return min([self.threshold, *(own[name] for name in persisting)])
 
-    def strategy_for(self, links: Callable[[], LinkGaps] = LinkGaps) -> Strategy:
-        """The strategy; one that learns reads the links of earlier releases."""
-        return self.strategy.strategy(links)
+    def strategy_for(
+        self,
+        links: Callable[[], LinkGaps] = LinkGaps,
+        shares: Mapping[str, float] | None = None,
+    ) -> Strategy:
+        """The strategy; one that learns reads the links of earlier releases, and the ``shares`` of
+        people who may hold each value."""
+        return self.strategy.strategy(links, shares or {})
 
     def taxonomy_path(self, column: str) -> Path | None:
         """Where the taxonomy of a quasi-identifier lies, if it has one."""

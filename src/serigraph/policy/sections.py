@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
@@ -223,14 +223,22 @@ class Protected(Section):
                     f"the class {name!r} has the name of a value; rename the class",
                 )
         stated = _table(given, "persistence")
+        default = stated.get(DEFAULT, UNSTATED)
         for name, values in classes.items():
-            default = stated.get(DEFAULT, UNSTATED)
-            kept = [each for each in values if stated.get(each, default) != "transient"]
-            if stated.get(name, default) == "transient" and kept:
+            is_kept = {each: stated.get(each, default) != "transient" for each in values}
+            if stated.get(name, default) == "transient":
+                if any(is_kept.values()):
+                    yield (
+                        ("classes", name),
+                        f"the class {name!r} holds values that persist, so it persists too: give "
+                        "it a persistence of its own",
+                    )
+            elif any(not is_kept[each] and _is_protected(each, ways, listed) for each in values):
                 yield (
                     ("classes", name),
-                    f"the class {name!r} holds values that persist, so it persists too: give it a "
-                    "persistence of its own",
+                    f"the class {name!r} persists, and is shown by cohort, which would tell in "
+                    "which cohort its transient values are: let these persist too, or the class "
+                    "be transient",
                 )
         for key, what in (("thresholds", "a threshold"), ("persistence", "a persistence")):
             for name in _table(given, key):
@@ -241,6 +249,11 @@ class Protected(Section):
                         (key, name),
                         f"{name!r} has {what} but is neither a protected value nor a class",
                     )
+
+
+def _is_protected(name: str, ways: Sequence[str], listed: Collection[str]) -> bool:
+    """Whether a value may be protected apart from the classes that it is in."""
+    return name in listed if ways == ["values"] and listed else True
 
 
 class Guarantee(Section):
@@ -276,12 +289,21 @@ class Output(Section):
     """What a release looks like."""
 
     form: Literal["generalised", "bucketised"] = "generalised"
+    groups: Literal["interleaved", "regions"] = "interleaved"  # of a bucketised release
     method: Literal["top-down", "bottom-up"] = "top-down"
     files: Annotated[tuple[Literal["parquet", "csv"], ...], Field(min_length=1)] = (
         "parquet",
         "csv",
     )
     formulas: Literal["quote", "refuse", "keep"] = "quote"  # what spreadsheets would run, in CSV
+
+    @classmethod
+    def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+        if given.get("groups") == "interleaved" and given.get("form") != "bucketised":
+            yield (
+                ("groups",),
+                'generalised groups are regions: write groups = "regions", or form = "bucketised"',
+            )
 
 
 class Suppression(Section):
@@ -313,6 +335,12 @@ class Reading(Section):
     def for_registry(self) -> Reading:
         """The same, with the query that fetches the registry."""
         return self.model_copy(update={"query": self.registry_query})
+
+
+class Attacks(Section):
+    """How far attacks on a release may come before it is refused."""
+
+    highest_lift: Annotated[float, Field(ge=1, allow_inf_nan=False)] | None = None
 
 
 class Publisher(Section):

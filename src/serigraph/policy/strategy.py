@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import Field, PlainValidator
 
 from serigraph.policy.sections import Place, Section
-from serigraph.privacy.link_chances import LinkGaps, learned_link_chances
+from serigraph.privacy.adaptive import Adaptive
+from serigraph.privacy.link_chances import LinkGaps
 from serigraph.privacy.strategies import (
     ConstantRatio,
     Geometric,
@@ -20,6 +22,7 @@ from serigraph.privacy.thresholds import exact_number
 
 MOST_RELEASES = 1000  # limit of a plan: exact powers beyond would take minutes
 Releases = Annotated[int, Field(gt=0, le=MOST_RELEASES)]
+_UNKNOWN: Mapping[str, float] = MappingProxyType({})  # shares of values, before there is a table
 
 
 def _exact(value: object) -> Fraction:
@@ -53,8 +56,13 @@ def _link_chances(value: object) -> Literal["learned"] | tuple[Fraction, ...]:
 class StrategyForm(Section):
     """A section [strategy]; its ``name`` says which of ``STRATEGIES`` it is."""
 
-    def strategy(self, links: Callable[[], LinkGaps] = LinkGaps) -> Strategy:
-        """The strategy that it asks for, given the links of the series so far."""
+    def strategy(
+        self,
+        links: Callable[[], LinkGaps] = LinkGaps,
+        shares: Mapping[str, float] = _UNKNOWN,
+    ) -> Strategy:
+        """The strategy that it asks for, given the links of the series so far and the share of
+        people who may hold each value, see ``largest_share``."""
         raise NotImplementedError
 
     def given(self) -> dict[str, object]:
@@ -74,6 +82,20 @@ class StrategyForm(Section):
         return "\n".join(["[strategy]", *lines])
 
 
+class AdaptiveStrategy(StrategyForm):
+    """The share of what is left that suits the links to come, planned anew at every release."""
+
+    name: Literal["adaptive"]
+    releases: Releases | Literal["open"] = 20  # of the whole series
+
+    def strategy(
+        self,
+        links: Callable[[], LinkGaps] = LinkGaps,
+        shares: Mapping[str, float] = _UNKNOWN,
+    ) -> Strategy:
+        return Adaptive(None if self.releases == "open" else self.releases, links(), shares)
+
+
 class ConstantStrategy(StrategyForm):
     """The same ratio in each of a number of releases."""
 
@@ -81,7 +103,11 @@ class ConstantStrategy(StrategyForm):
     releases: Releases = 20
     replan: bool = True
 
-    def strategy(self, links: Callable[[], LinkGaps] = LinkGaps) -> Strategy:
+    def strategy(
+        self,
+        links: Callable[[], LinkGaps] = LinkGaps,
+        shares: Mapping[str, float] = _UNKNOWN,
+    ) -> Strategy:
         return ConstantRatio(self.releases, self.replan)
 
 
@@ -92,7 +118,11 @@ class GeometricStrategy(StrategyForm):
     factor: Annotated[Fraction, PlainValidator(_factor)] = Fraction(2)
     replan: bool = True
 
-    def strategy(self, links: Callable[[], LinkGaps] = LinkGaps) -> Strategy:
+    def strategy(
+        self,
+        links: Callable[[], LinkGaps] = LinkGaps,
+        shares: Mapping[str, float] = _UNKNOWN,
+    ) -> Strategy:
         return Geometric(self.factor, self.replan)
 
 
@@ -117,9 +147,13 @@ class ScheduleStrategy(StrategyForm):
                 "the plan has as many links as link_chances has entries; remove releases",
             )
 
-    def strategy(self, links: Callable[[], LinkGaps] = LinkGaps) -> Strategy:
+    def strategy(
+        self,
+        links: Callable[[], LinkGaps] = LinkGaps,
+        shares: Mapping[str, float] = _UNKNOWN,
+    ) -> Strategy:
         if self.link_chances == "learned":
-            return OptimalSchedule(learned_link_chances(links(), self.releases), self.replan)
+            return Adaptive(self.releases, links(), shares)  # its name before 0.2.0
         return OptimalSchedule(tuple(self.link_chances), self.replan)
 
     def given(self) -> dict[str, object]:
@@ -130,6 +164,7 @@ class ScheduleStrategy(StrategyForm):
 
 
 STRATEGIES: Mapping[str, type[StrategyForm]] = {
+    "adaptive": AdaptiveStrategy,
     "constant": ConstantStrategy,
     "geometric": GeometricStrategy,
     "schedule": ScheduleStrategy,

@@ -4,6 +4,7 @@ Numbers of lemmas, theorems and sections are those of Wong, Fu, Liu, Wang and Xu
 Individual Privacy in Serial Data Publishing"; docs/theorems.md lists them all.
 """
 
+from serigraph.privacy.adaptive import Adaptive, largest_share
 from serigraph.privacy.alikeness import (
     Seen,
     crowd_probability,
@@ -21,7 +22,7 @@ from serigraph.privacy.breach import (
     survival,
 )
 from serigraph.privacy.gaps import gap_risk, threshold_left
-from serigraph.privacy.link_chances import LinkGaps, learned_link_chances, relink_hazards
+from serigraph.privacy.link_chances import LinkGaps, link_chances, relink_hazards
 from serigraph.privacy.persistence import Recurrence, Return
 from serigraph.privacy.ratios import (
     TargetRule,
@@ -35,6 +36,7 @@ from serigraph.privacy.thresholds import parse_threshold, threshold_text
 from serigraph.privacy.worlds import worlds_of_group, worlds_of_series
 
 __all__ = [
+    "Adaptive",
     "ConstantRatio",
     "Geometric",
     "LinkGaps",
@@ -51,7 +53,8 @@ __all__ = [
     "gap_risk",
     "holder_bounds",
     "is_within_guarantee",
-    "learned_link_chances",
+    "largest_share",
+    "link_chances",
     "localised_probability",
     "minimum_ratio",
     "most_holders",

@@ -1,4 +1,4 @@
-"""How often pairs of a person and a value are linked, learned from a series that still goes on.
+"""How often pairs of a person and a value are linked again, in a series that still goes on.
 
 Counting links so far is not enough: a pair that was linked once, in the latest release, has had no
 time to be linked again. So chances are estimated as in a life table. Every release since a pair's
@@ -7,12 +7,14 @@ i-th link is a trial, until link i + 1 comes; what has not happened yet may stil
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
 PRIOR_TRIALS = 10  # that the expectation before any data counts for
-_DIGITS = 6  # of a chance, as the ledger stores it
+PRIOR_HAZARD = 0.25  # of a link just made; every release without another halves it
+SMALLEST_CHANCE_OF_LINKS = 1e-7  # further links less probable than this are not planned for
+FARTHEST = 40  # releases ahead that a plan looks
 
 
 @dataclass(frozen=True)
@@ -25,75 +27,98 @@ class LinkGaps:
 
     again: dict[tuple[int, int], int] = field(default_factory=dict)
     waiting: dict[tuple[int, int], int] = field(default_factory=dict)
+    releases: int = 0  # that are out
+    people: int = 0  # who were ever a member
 
     @staticmethod
-    def of(rows: Iterable[tuple[int, int, bool, int]]) -> LinkGaps:
+    def of(
+        rows: Iterable[tuple[int, int, bool, int]], releases: int = 0, people: int = 0
+    ) -> LinkGaps:
         """From rows of a link's number, releases, whether that is the last link, and pairs."""
-        gaps = LinkGaps({}, {})
-        for link, releases, is_last, pairs in rows:
-            (gaps.waiting if is_last else gaps.again)[link, releases] = pairs
+        gaps = LinkGaps({}, {}, releases, people)
+        for link, gap, is_last, pairs in rows:
+            (gaps.waiting if is_last else gaps.again)[link, gap] = pairs
         return gaps
 
+    @property
+    def links(self) -> int:
+        """The links of all pairs."""
+        return sum(self.again.values()) + sum(self.waiting.values())
 
-def learned_link_chances(gaps: LinkGaps, releases: int) -> tuple[float, ...]:
-    """w_j, the chance that a pair is linked at least j times within ``releases`` releases, counted
-    from its first link; for j = 1, ..., ``releases``.
+    @property
+    def most(self) -> int:
+        """The links of the pair that had most."""
+        return max((link for link, _ in self.waiting), default=0)
 
-    Waits are taken as independent given the number of the link. Without data every pair is
-    expected to be linked in every release, so that the plan is a constant ratio.
+    @property
+    def rate(self) -> float:
+        """How many values a person is linked to in a release, on average."""
+        return self.links / (self.releases * self.people) if self.releases and self.people else 0.0
+
+
+def relink_hazards(gaps: LinkGaps, releases: int, base: float = 0.0) -> list[list[float]]:
+    """The chance that link i + 1 comes in the d-th release after link i, if it has not come before:
+    entry [i - 1][d - 1], for ``releases`` releases and one link more than any pair had.
+
+    Successes over trials, with ``PRIOR_TRIALS`` trials at what was expected. For the first link
+    that is half of the hazard of the release before, but not less than ``base``, the chance of any
+    person to be linked; for a later one it is the hazard of the link before it.
 
     Differs from the paper: Section 6.2 suggests such a distribution, and gives no way to use it.
 
-    >>> learned_link_chances(LinkGaps(), 3)
-    (1.0, 1.0, 1.0)
-    >>> learned_link_chances(LinkGaps(again={(1, 1): 490}, waiting={(1, 1): 500, (2, 0): 490}), 2)
-    (1.0, 0.5)
+    >>> relink_hazards(LinkGaps(waiting={(1, 1): 30}), 2)
+    [[0.03125, 0.015625], [0.03125, 0.015625]]
     """
-    if releases < 1:
-        raise ValueError(f"a plan needs at least one release, not {releases}")
-    at = [1.0] + [0.0] * (releases - 1)  # chance that link j comes this late after the first
-    chances = [1.0]
-    for hazards in relink_hazards(gaps, releases)[: releases - 1]:
-        wait = _waits(hazards)
-        at = [sum(at[t - d] * wait[d - 1] for d in range(1, t + 1)) for t in range(releases)]
-        chances.append(round(min(sum(at), chances[-1]), _DIGITS))
-    return tuple(max(chance, 10.0**-_DIGITS) for chance in chances)
-
-
-def relink_hazards(gaps: LinkGaps, releases: int) -> list[list[float]]:
-    """The chance that link i + 1 comes in the d-th release after link i, if it has not come before:
-    entry [i - 1][d - 1], for links and waits that fit into ``releases``.
-
-    Successes over trials, with ``PRIOR_TRIALS`` trials at the hazard of the release before, which
-    is 1 at first. So waits longer than any seen continue as the longest did, and a link that nobody
-    has had is expected to be followed by another at once.
-
-    >>> relink_hazards(LinkGaps(waiting={(1, 1): 30}), 3)
-    [[0.25, 0.25], [1.0, 1.0]]
-    """
-    found = []
-    for link in range(1, releases):
+    found: list[list[float]] = []
+    for link in range(1, gaps.most + 2):
         again = _by_gap(gaps.again, link, releases)
         ended = [a + w for a, w in zip(again, _by_gap(gaps.waiting, link, releases), strict=True)]
         trials = list(accumulate(reversed(ended)))[::-1]
-        hazards = [1.0]
-        for gap in range(1, releases):
-            successes = again[gap] + PRIOR_TRIALS * hazards[-1]
+        hazards = [PRIOR_HAZARD]
+        for gap in range(1, releases + 1):
+            expected = found[-1][gap - 1] if found else max(hazards[-1] + base, 2 * base) / 2
+            successes = again[gap] + PRIOR_TRIALS * min(expected, 1.0)
             hazards.append(successes / (trials[gap] + PRIOR_TRIALS))
         found.append(hazards[1:])
     return found
 
 
+def link_chances(hazards: Sequence[Sequence[float]], link: int, releases: int) -> list[float]:
+    """The chance that a pair whose link number ``link`` is made now has at least 0, 1, 2, ...
+    further ones in the next ``releases`` releases; those that are next to impossible are left out.
+
+    A dynamic programme: the chance that link i + 1 comes in release t is the sum, over all releases
+    before it, of the chance that link i came there and was followed after this wait. Waits are
+    independent given the number of the link; links beyond the last hazards are followed as the last
+    one is.
+
+    >>> [round(chance, 4) for chance in link_chances([[0.5, 0.5]], link=1, releases=2)]
+    [1.0, 0.75, 0.25]
+    """
+    at = [1.0] + [0.0] * releases  # the chance that the link comes this many releases from now
+    chances = [1.0]
+    for number in range(link, link + releases):
+        wait = _waits(hazards[min(number, len(hazards)) - 1])
+        at = [
+            sum(at[t - d] * wait[d - 1] for d in range(1, t + 1) if at[t - d])
+            for t in range(releases + 1)
+        ]
+        if sum(at) < SMALLEST_CHANCE_OF_LINKS:
+            break
+        chances.append(min(sum(at), chances[-1]))
+    return chances
+
+
 def _by_gap(counts: dict[tuple[int, int], int], link: int, releases: int) -> list[int]:
     """Pairs by their wait after a link, those that waited for longer than the plan at the end."""
-    found = [0] * (releases + 1)
+    found = [0] * (releases + 2)
     for (of_link, gap), pairs in counts.items():
         if of_link == link:
-            found[min(gap, releases)] += pairs
+            found[min(gap, releases + 1)] += pairs
     return found
 
 
-def _waits(hazards: list[float]) -> list[float]:
+def _waits(hazards: Sequence[float]) -> list[float]:
     """The chance that an event comes after exactly 1, 2, ... releases."""
     unlinked = accumulate(hazards, lambda left, hazard: left * (1 - hazard), initial=1.0)
     return [left * hazard for left, hazard in zip(unlinked, hazards, strict=False)]

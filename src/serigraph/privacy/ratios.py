@@ -161,9 +161,10 @@ class TargetRule:
     """The ratio that a strategy asks for, as a formula of floats.
 
     With Q = (1 - threshold) / survival, B = -ln Q and j links so far, the target is the largest of
-    ``factor / (1 - Q)`` (Theorem 1, times a factor), ``ratio_by_link[j]``, and
-    1 / (1 - exp(-``share_by_link[j]`` B)). An empty tuple asks for nothing; past its end, the last
-    entry counts.
+    ``factor / (1 - Q)`` (Theorem 1, times a factor), ``ratio_by_link[j]``, and 1 / (1 - exp(-b)),
+    where b, what the link may spend, is ``share_by_link[j]`` B, or less to leave the ``reserve``,
+    but at least ``least_spend``. An empty tuple asks for nothing; past its end, the last entry
+    counts.
 
     Differs from the paper: a target proposes, it does not decide. Floats may be off by rounding:
     what was built with them is checked again in fractions.
@@ -172,6 +173,8 @@ class TargetRule:
     ratio_by_link: tuple[float, ...]
     share_by_link: tuple[float, ...]
     factor: float
+    reserve: float = 0.0
+    least_spend: float = 0.0
 
     def target(self, threshold: float, links: int, survival: float) -> float:
         """The ratio n/n_s for the next link; infinite where the budget is used up.
@@ -188,10 +191,19 @@ class TargetRule:
         if self.ratio_by_link:
             target = max(target, self.ratio_by_link[min(links, len(self.ratio_by_link) - 1)])
         if self.share_by_link:
-            share = self.share_by_link[min(links, len(self.share_by_link) - 1)]
-            log_kept = share * math.log1p(-left / survival)
-            target = max(target, -1 / math.expm1(log_kept))
+            spent = self.spent(links, -math.log1p(-left / survival))
+            target = max(target, -1 / math.expm1(-spent))
         return target
+
+    def spent(self, links: int, budget: float) -> float:
+        """What the next link may take of a pair's ``budget`` by its share.
+
+        >>> rule = TargetRule((), (0.5,), 1.0, reserve=0.5, least_spend=0.125)
+        >>> rule.spent(links=0, budget=2.0), rule.spent(0, 0.75), rule.spent(0, 0.5)
+        (1.0, 0.25, 0.125)
+        """
+        share = self.share_by_link[min(links, len(self.share_by_link) - 1)]
+        return max(min(share * budget, budget - self.reserve), self.least_spend)
 
 
 ASKS_NOTHING = TargetRule((), (), 0.0)

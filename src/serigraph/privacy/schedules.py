@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from serigraph.privacy.ratios import equal_ratio, log_of
 
+_LEAST, _MOST, _HALVINGS = 1e-12, 1e300, 70  # where c is looked for, and how finely
 SMALLEST_CHANCE = 1e-15  # below it the ratios leave the range in which floats can solve for c
 
 
@@ -47,6 +48,24 @@ def scheduled_ratios(
         high *= 1 + step
         step *= 2
     return tuple(ratios)
+
+
+def first_share(budget: float, weights: Sequence[float]) -> float:
+    """The share of a budget that the first of some links takes, with r_j (r_j - 1) = c / w_j.
+
+    Differs from the paper: see ``scheduled_ratios``, of which this is the first in floats.
+
+    >>> round(first_share(math.log(2), [1, 1]), 6), round(first_share(math.log(2), [1, 0.25]), 6)
+    (0.5, 0.665198)
+    """
+    if len(weights) == 1:
+        return 1.0
+    low, high = math.log(_LEAST), math.log(_MOST)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        spends = [spend(ratio) for ratio in _ratios(math.exp(middle), weights)]
+        low, high = (middle, high) if sum(spends) > budget else (low, middle)
+    return spends[0] / sum(spends)
 
 
 def spend(ratio: float) -> float:

@@ -58,8 +58,8 @@ class Strategy(Protocol):
     ) -> int:
         """The smallest group that follows the plan; ``Infeasible`` without budget."""
 
-    def rule(self, threshold: Fraction) -> TargetRule:
-        """The strategy for a compiled kernel."""
+    def rule(self, threshold: Fraction, name: str = "") -> TargetRule:
+        """The strategy for a compiled kernel, for the value of this name."""
 
     def preview(self, threshold: Fraction, links: int) -> tuple[float, ...]:
         """The ratios of the first links, if each is exactly as asked."""
@@ -134,7 +134,7 @@ class ConstantRatio:
             return max(minimum, smallest_constant_size(threshold, self.releases, count))
         return smallest_equal_size((1 - threshold) / survival, self._links_left(links), count)
 
-    def rule(self, threshold: Fraction) -> TargetRule:
+    def rule(self, threshold: Fraction, name: str = "") -> TargetRule:
         """The strategy for a compiled kernel (Section 6.1): equal shares of what is left.
 
         >>> ConstantRatio(4).rule(Fraction(1, 2)).share_by_link
@@ -249,11 +249,11 @@ class Geometric:
         """
         return smallest_size(self._asked(threshold, links, survival), count)
 
-    def rule(self, threshold: Fraction) -> TargetRule:
+    def rule(self, threshold: Fraction, name: str = "") -> TargetRule:
         """The strategy for a compiled kernel (Section 6.2); the closed form up to 64 links.
 
         >>> Geometric(Fraction(2)).rule(Fraction(1, 2))
-        TargetRule(ratio_by_link=(), share_by_link=(), factor=2.0)
+        TargetRule(ratio_by_link=(), share_by_link=(), factor=2.0, reserve=0.0, least_spend=0.0)
         """
         if self.replan:
             return TargetRule((), (), rounded_up(self.factor))
@@ -320,8 +320,8 @@ class Geometric:
 class OptimalSchedule:
     """Ratios with r_j (r_j - 1) = c / w_j, which make the expected group size least.
 
-    w_j is the chance that a pair is linked at least j times, given or learned from the ledger
-    (``learned_link_chances``). Only the proportions of the chances matter.
+    w_j is the chance that a pair is linked at least j times, as the policy gives it. Only the
+    proportions of the chances matter.
 
     Differs from the paper: this is the optimum of which its two strategies are points. When
     re-planned, the log budget that is left is shared out in proportion to the planned spends of
@@ -372,7 +372,7 @@ class OptimalSchedule:
         """
         return smallest_size(self._asked(threshold, links, survival), count)
 
-    def rule(self, threshold: Fraction) -> TargetRule:
+    def rule(self, threshold: Fraction, name: str = "") -> TargetRule:
         """The strategy for a compiled kernel: the schedule, or the shares of what is left.
 
         >>> OptimalSchedule((Fraction(1), Fraction(1))).rule(Fraction(1, 2)).share_by_link

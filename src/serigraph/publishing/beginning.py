@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from serigraph.ledger import Series
-from serigraph.policy import Reading
+from serigraph.policy import Persistence, Reading
 from serigraph.publishing.proposal import propose_policy
 from serigraph.short_repr import ShortRepr
 from serigraph.tables import read_table
@@ -47,12 +47,14 @@ def begin(
     sensitive: str = "",
     query: str = "",
     also: Sequence[Any] = (),
+    persistence: Persistence | None = None,
 ) -> NewSeries:
     """Create the folder of a series, with a policy proposed from a table.
 
     ``person`` and ``sensitive`` name the id column and the sensitive column if the guess is wrong.
     ``also`` are tables of the same people at other times, from which it is measured which values
-    persist; ``query`` reads these too.
+    persist; ``query`` reads these too. ``persistence`` is what the publisher knows of the values:
+    "transient", "permanent" or "any".
     """
     source = str(table) if isinstance(table, str | os.PathLike) else "a data frame"
     reading = Reading(query=query or None)
@@ -62,6 +64,7 @@ def begin(
         person=person,
         sensitive=sensitive,
         also=[read_table(each, reading) for each in also],
+        persistence=persistence,
     )
     made = Series.create(
         Path(series), {"policy.toml": proposal.policy_text.encode(), **proposal.files}

@@ -27,6 +27,7 @@ class FirstPlan:
     releases: int
     commonest: int  # people who hold the commonest of the protected values
     excepted: dict[str, int]  # value -> people who hold it, commonest first
+    persists: bool = False  # values are shown once, and no budget is divided among releases
 
     @property
     def share_allowed(self) -> float:
@@ -34,17 +35,21 @@ class FirstPlan:
         return 1 / ConstantRatio(self.releases).preview(THRESHOLD, 1)[0]
 
 
-def first_plan(holders: pl.DataFrame, people: int, column: str) -> FirstPlan:
+def first_plan(
+    holders: pl.DataFrame, people: int, column: str, *, persists: bool = False
+) -> FirstPlan:
     """The longest plan that protects every value, or else as many values as two releases allow.
 
     ``holders`` has the number of ``people`` for every ``value``. A fifth of the people is kept in
     reserve, for later tables with more holders and for groups smaller than the whole table. Only if
-    nothing can be protected for two releases is a single one planned. Raises ``TableError`` if even
-    that protects nothing.
+    nothing can be protected for two releases is a single one planned. Where values persist, each is
+    shown once, and has to fit a single release. Raises ``TableError`` if even that protects
+    nothing.
     """
     held = holders.sort("people", "value", descending=[True, False])
     sizes = (int(people * (1 - SPARE)), people)
-    for releases, within in ((FEWEST_RELEASES, sizes[0]), (1, sizes[0]), (1, sizes[1])):
+    plans = ((FEWEST_RELEASES, sizes[0]), (1, sizes[0]), (1, sizes[1]))
+    for releases, within in plans[1:] if persists else plans:
         fitting = _fitting(held, releases, within)
         if not fitting.is_empty():
             longest = next(
@@ -53,7 +58,8 @@ def first_plan(holders: pl.DataFrame, people: int, column: str) -> FirstPlan:
                 if more == releases or _fitting(fitting, more, within).height == fitting.height
             )
             excepted = held.head(held.height - fitting.height)
-            return FirstPlan(people, longest, fitting["people"][0], dict(excepted.iter_rows()))
+            commonest = fitting["people"][0]
+            return FirstPlan(people, longest, commonest, dict(excepted.iter_rows()), persists)
     raise TableError(
         f"no value of column {column!r} can be protected: each is held by more than half of the "
         "people",

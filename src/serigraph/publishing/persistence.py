@@ -213,7 +213,7 @@ def notes_on_cohorts(figures: Mapping[str, Any], left_out: int) -> tuple[str, ..
     if "cohorts" not in figures:
         return ()
     waiting, retired = figures["people_waiting"], figures["people_retired"]
-    withheld = figures["records_withheld"]
+    leaving, withheld = figures["people_leaving"], figures["records_withheld"]
     notes = []
     if waiting:
         notes.append(
@@ -224,6 +224,11 @@ def notes_on_cohorts(figures: Mapping[str, Any], left_out: int) -> tuple[str, ..
         notes.append(
             f"{counted(retired, 'person is', 'people are')} left out for good: retired from a "
             "cohort"
+        )
+    if leaving:
+        notes.append(
+            f"{counted(leaving, 'person is', 'people are')} published for the last time: in a "
+            "group that shows a value which persists"
         )
     if withheld:
         notes.append(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from serigraph.errors import TableError
-from serigraph.model import ValueOverTime
-from serigraph.policy import Policy, Reading
+from serigraph.policy import Persistence, Policy, Reading
+from serigraph.publishing import persistence_section
 from serigraph.publishing.first_plan import (
     FEWEST_RELEASES,
     MOST_RELEASES,
@@ -20,8 +19,13 @@ from serigraph.publishing.first_plan import (
     FirstPlan,
     first_plan,
 )
-from serigraph.publishing.persistence import names_of
-from serigraph.publishing.proposed_persistence import UNKNOWN_PERSISTENCE, values_in_tables
+from serigraph.publishing.first_release import shown_once
+from serigraph.publishing.proposed_persistence import (
+    ProposedPersistence,
+    proposed_persistence,
+    values_in_tables,
+)
+from serigraph.publishing.toml_text import key, one_line, quoted
 from serigraph.tables.cells import counted, read_text
 from serigraph.tables.column_guesses import ColumnGuess, masked_digits
 from serigraph.tables.people import read_ids, read_values, repeated_people
@@ -29,6 +33,7 @@ from serigraph.tables.roles import Roles, guess_roles
 from serigraph.tables.value_list import ValueList, list_values
 
 MINIMUM_GROUP_SIZE = 5
+COHORT_SIZE = 8  # where a policy with this threshold does not say it
 _FORMS = {
     "single": "one row per person, one value per row",
     "rows": "several rows per person, merged into one set of values",
@@ -55,33 +60,60 @@ def propose_policy(
     person: str = "",
     sensitive: str = "",
     also: Sequence[pl.DataFrame] = (),
+    persistence: Persistence | None = None,
 ) -> Proposal:
     """A policy under which the table can be published, made from guesses to be checked.
 
     ``source`` names the table in the text. ``person`` and ``sensitive`` name the id column and the
     sensitive column if the guess is wrong. From ``also``, tables of the same people at other times,
-    it is measured which values persist. Raises ``TableError`` if no column fits a role, or if it
-    is not clear which one does.
+    it is measured which values persist; ``persistence`` is what the publisher states. Raises
+    ``TableError`` if no column fits a role, or if it is not clear which one does.
     """
     roles = guess_roles(table, person=person, sensitive=sensitive)
     paths = _taxonomy_paths(roles)
     head = [*_head(source), *_person(roles), *_quasi_identifiers(roles, paths), *_sensitive(roles)]
     rest = _rest(roles)
-    holders, people = _holders(table, _parsed([*head, *_guarantee(), *rest]))
-    plan = first_plan(holders, people, roles.sensitive)
-    over_time = _over_time([table, *also], _parsed([*head, *_guarantee(), *rest]), holders, plan)
-    protected = [*_protected(plan), *_persistence(over_time)]
-    lines = [*head, *protected, *_guarantee(), *_strategy(plan), *rest]
+    read = _parsed([*head, *_guarantee(), *rest])
+    holders, people = _holders(table, read)
+    tables = [table, *also] if also else []
+    plan, over_time = _planned(tables, read, holders, people, persistence)
+    protected = [*_protected(plan), *persistence_section.section(over_time)]
+    lines = [*head, *protected, *_guarantee(plan), *_strategy(plan), *rest]
+    text = "\n".join(lines)
+    files = {
+        path: masked_digits(read_text(table[name], Reading(null_values=roles.missing_texts))[0])
+        for name, path in paths.items()
+    }
+    cost = shown_once(table, text, files) if over_time.persists else None
     return Proposal(
-        policy_text="\n".join(lines),
-        files={
-            path: masked_digits(read_text(table[name], Reading(null_values=roles.missing_texts))[0])
-            for name, path in paths.items()
-        },
+        policy_text=text,
+        files=files,
         roles=roles,
         value_list=list_values(_parsed(lines), holders),
-        notes=(*roles.notes, *_notes(plan), *_notes_on_persistence(over_time)),
+        notes=(*roles.notes, *_notes(plan), *persistence_section.notes(over_time, cost)),
     )
+
+
+def _planned(
+    tables: Sequence[pl.DataFrame],
+    policy: Policy,
+    holders: pl.DataFrame,
+    people: int,
+    stated: Persistence | None,
+) -> tuple[FirstPlan, ProposedPersistence]:
+    """Which values to protect, and what to assume of them over time; with several ``tables`` it is
+    measured."""
+    column = policy.sensitive.column
+    measured = values_in_tables(tables, policy, holders["value"].to_list()) if tables else ()
+    plan = first_plan(holders, people, column)
+    proposed = proposed_persistence(
+        stated, tuple(each for each in measured if each.name not in plan.excepted)
+    )
+    if proposed.persists:
+        plan = first_plan(holders, people, column, persists=True)
+        more = tuple(each for each in measured if each.name not in plan.excepted)
+        proposed = replace(proposed, over_time=more)
+    return plan, proposed
 
 
 def _parsed(lines: list[str]) -> Policy:
@@ -107,29 +139,6 @@ def _holders(table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, int]:
     return holders, ids.n_unique()
 
 
-def _over_time(
-    tables: Sequence[pl.DataFrame], policy: Policy, holders: pl.DataFrame, plan: FirstPlan
-) -> tuple[ValueOverTime, ...]:
-    if len(tables) == 1:
-        return ()
-    names = [name for name in holders["value"] if name not in plan.excepted]
-    return values_in_tables(tables, policy, names)
-
-
-def _notes_on_persistence(over_time: Sequence[ValueOverTime]) -> list[str]:
-    persisting = [each.name for each in over_time if each.contradicts]
-    if persisting:
-        names = names_of(persisting)
-        return [f"people keep {names}: the policy assumes nothing of how long, see persistence"]
-    if over_time:
-        return []
-    return [
-        "one table does not show which values persist, as chronic diagnoses do, and for those the "
-        "promise does not hold if the policy calls them transient: decide in "
-        "[protected.persistence], or give a table of the same people at another time (--also)"
-    ]
-
-
 def _notes(plan: FirstPlan) -> list[str]:
     notes = []
     if plan.people < MINIMUM_GROUP_SIZE:
@@ -137,7 +146,7 @@ def _notes(plan: FirstPlan) -> list[str]:
             f"the table has {counted(plan.people, 'person', 'people')}, too few for a group of "
             f"{MINIMUM_GROUP_SIZE}"
         )
-    if plan.releases < MOST_RELEASES:
+    if plan.releases < MOST_RELEASES and not plan.persists:
         notes.append(
             f"the plan is for {counted(plan.releases, 'release')}, because "
             f"{plan.commonest / plan.people:.1%} of the people hold the commonest protected value; "
@@ -149,19 +158,20 @@ def _notes(plan: FirstPlan) -> list[str]:
         notes.append(
             f"{counted(len(plan.excepted), 'value')} {are} held by too many people to be "
             f"protected, even for {_fewest(plan)}; to protect {them}, use a registry"
-            + " or plan a single release" * (fits_once and plan.releases > 1)
+            + " or plan a single release" * (fits_once and plan.releases > 1 and not plan.persists)
             + f", and remove {them} from except in [protected]"
         )
     return notes
 
 
 def _fewest(plan: FirstPlan) -> str:
-    return counted(min(plan.releases, FEWEST_RELEASES), "release")
+    fewest = 1 if plan.persists else min(plan.releases, FEWEST_RELEASES)
+    return counted(fewest, "release")
 
 
 def _head(source: str) -> list[str]:
     return [
-        f"# A policy proposed from {_one_line(source)}. Check it before the first release:",
+        f"# A policy proposed from {one_line(source)}. Check it before the first release:",
         "# afterwards, what the promise depends on cannot be changed.",
         "version = 1",
         "",
@@ -171,7 +181,7 @@ def _head(source: str) -> list[str]:
 def _person(roles: Roles) -> list[str]:
     return [
         "[person]",
-        f"id = {_quoted(roles.person)}  # the same for a person in every release; never published",
+        f"id = {quoted(roles.person)}  # the same for a person in every release; never published",
         f'type = "{roles.person_type}"  # of the ids: "integer" or "text"',
         "",
     ]
@@ -183,10 +193,10 @@ def _quasi_identifiers(roles: Roles, paths: dict[str, str]) -> list[str]:
         '# not published. kind: "numeric", "date" or "categorical".',
     ]
     for name, guess in roles.quasi_identifiers.items():
-        lines += [f"[quasi_identifiers.{_key(name)}]", f'kind = "{guess.kind}"{_reason(guess)}']
+        lines += [f"[quasi_identifiers.{key(name)}]", f'kind = "{guess.kind}"{_reason(guess)}']
         if name in paths:
             lines += [
-                f"taxonomy = {_quoted(paths[name])}  # digits masked from the right; editable",
+                f"taxonomy = {quoted(paths[name])}  # digits masked from the right; editable",
                 'new_values = "branch"  # each new value gets its own branch; or "error"',
             ]
         lines.append("")
@@ -204,11 +214,11 @@ def _reason(guess: ColumnGuess) -> str:
 def _sensitive(roles: Roles) -> list[str]:
     lines = [
         "[sensitive]",
-        f"column = {_quoted(roles.sensitive)}",
+        f"column = {quoted(roles.sensitive)}",
         f'form = "{roles.form}"  # {_FORMS[roles.form]}; or single, rows, list, delimited',
     ]
     if roles.delimiter:
-        lines.append(f"delimiter = {_quoted(roles.delimiter)}")
+        lines.append(f"delimiter = {quoted(roles.delimiter)}")
     return [*lines, 'missing = "no value"  # meaning of an empty cell; or "error": refuse it', ""]
 
 
@@ -224,7 +234,7 @@ def _protected(plan: FirstPlan) -> list[str]:
             "# release comes with a population registry, remove the values that then fit.",
             "except = [",
             *(
-                f"    {_quoted(name)},  # {held:,} of {plan.people:,} people"
+                f"    {quoted(name)},  # {held:,} of {plan.people:,} people"
                 for name, held in plan.excepted.items()
             ),
             "]",
@@ -240,47 +250,28 @@ def _protected(plan: FirstPlan) -> list[str]:
     ]
 
 
-def _persistence(over_time: Sequence[ValueOverTime]) -> list[str]:
+def _guarantee(plan: FirstPlan | None = None) -> list[str]:
     lines = [
-        '# What is assumed of values over time. "transient": they change freely between releases,',
-        "# as injuries do; publishing refuses those that the data show to persist. "
-        '"permanent": kept',
-        '# for life. "any": nothing is assumed. A value may become "any" later, never "transient".',
-        "[protected.persistence]",
-        f'default = "{UNKNOWN_PERSISTENCE}"  # of values not named here: nobody has checked it',
-    ]
-    if not over_time:
-        lines.append('# "a chronic value" = "any"')
-    for each in sorted(over_time, key=lambda each: (not each.contradicts, not each.is_telling)):
-        name = _quoted(each.name)
-        if each.contradicts:
-            lines.append(f'{name} = "any"  # {each.words()}')
-        elif each.is_telling:
-            lines.append(f'{name} = "transient"  # {each.words()}')
-        else:
-            lines.append(f"# {name}: {each.words()}: too few to tell")
-    return [*lines, ""]
-
-
-def _guarantee() -> list[str]:
-    return [
         "[guarantee]",
         f'threshold = "{THRESHOLD}"  # largest probability of a link over all releases; exact text',
         'adversary = "presence unknown"  # or "presence known": outsiders know who is in the table',
         f"minimum_group_size = {MINIMUM_GROUP_SIZE}  # of every group, whatever it holds; may "
         "rise later",
-        "",
     ]
+    if plan and plan.persists and MINIMUM_GROUP_SIZE <= plan.people < COHORT_SIZE:
+        lines.append(f"cohort_size = {plan.people}  # the table has no more people")
+    return [*lines, ""]
 
 
 def _strategy(plan: FirstPlan) -> list[str]:
     allowed = f"allows values held by {plan.share_allowed:.1%} of the people"
+    commonest = f"the commonest has {plan.commonest / plan.people:.1%}"
     return [
+        *["# A plan for transient values; others are kept without one."] * plan.persists,
         "[strategy]",
-        'name = "constant"  # or "geometric" (factor), or "schedule" (link_chances)',
-        f"releases = {plan.releases}  # to plan the budget for; {allowed}; the "
-        f"commonest has {plan.commonest / plan.people:.1%}",
-        "replan = true  # spend what earlier releases left over",
+        'name = "adaptive"  # or "constant", "geometric" (factor), "schedule" (link_chances)',
+        f"releases = {plan.releases}  # to plan the budget for; {allowed}; {commonest}",
+        "# serigraph plan compares all strategies on a table, and recommends the best.",
         "",
     ]
 
@@ -298,10 +289,10 @@ def _rest(roles: Roles) -> list[str]:
     ]
     reading = []
     if roles.missing_texts:
-        names = ", ".join(map(_quoted, roles.missing_texts))
+        names = ", ".join(map(quoted, roles.missing_texts))
         reading.append(f"null_values = [{names}]  # texts that mean a missing cell")
     if roles.date_format:
-        reading.append(f"date_format = {_quoted(roles.date_format)}")
+        reading.append(f"date_format = {quoted(roles.date_format)}")
     if reading:
         lines += ["[reading]", *reading, ""]
     return [*lines, *_publisher()]
@@ -332,16 +323,3 @@ def _taxonomy_paths(roles: Roles) -> dict[str, str]:
             path = f"taxonomies/{plain}.csv"
             paths[name] = path if path not in taken else f"taxonomies/{plain}_{len(paths)}.csv"
     return paths
-
-
-def _quoted(text: str) -> str:
-    """The text as a TOML string."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
-
-
-def _one_line(text: str) -> str:
-    return "".join(letter if letter.isprintable() else "?" for letter in text)

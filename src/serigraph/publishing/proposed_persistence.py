@@ -1,19 +1,74 @@
-"""Which values a first policy should take as transient, from several tables of the same people."""
+"""What a first policy assumes of values over time: what the publisher states, what several tables
+of the same people show, and otherwise nothing.
+
+Without a registry, transient values cannot stand beside values that persist. So a policy that can
+be published with the table alone takes all values in one of the two ways.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 import polars as pl
 
-from serigraph.errors import TableError
+from serigraph.errors import InputRefused, TableError
 from serigraph.model import Attendance, KeptValues, ValueOverTime, recurrences
 from serigraph.policy import Persistence, Policy
 from serigraph.tables.people import read_ids, read_values, repeated_people
 
 # What is proposed for values of which nothing is known.
-UNKNOWN_PERSISTENCE: Persistence = "transient"
+UNKNOWN_PERSISTENCE: Persistence = "any"
+
+
+@dataclass(frozen=True)
+class ProposedPersistence:
+    """What a policy says of its values over time, and why."""
+
+    default: Persistence
+    reason: str  # of the default
+    stated: Persistence | None  # by the publisher
+    over_time: tuple[ValueOverTime, ...] = ()  # what tables of other times show
+
+    @property
+    def persists(self) -> bool:
+        """Whether the policy's values are kept by cohorts."""
+        return self.default != "transient"
+
+    @property
+    def kept(self) -> list[str]:
+        """The values that the tables show to persist."""
+        return [each.name for each in self.over_time if each.contradicts]
+
+    @property
+    def passing(self) -> list[str]:
+        """The values that the tables show to pass."""
+        return [each.name for each in self.over_time if each.is_telling and not each.contradicts]
+
+
+def proposed_persistence(
+    stated: Persistence | None, over_time: tuple[ValueOverTime, ...]
+) -> ProposedPersistence:
+    """What to propose; ``over_time`` has every protected value, or nothing was measured."""
+
+    def because(default: Persistence, reason: str) -> ProposedPersistence:
+        return ProposedPersistence(default, reason, stated, over_time)
+
+    if stated is not None and stated not in get_args(Persistence):
+        raise InputRefused(
+            "no such persistence",
+            where="persistence",
+            remedy='state "transient", "permanent" or "any", or leave it out',
+        )
+    if stated == "transient" and any(each.contradicts for each in over_time):
+        return because("any", "stated as transient by the publisher, but some persist, see below")
+    if stated is not None:
+        return because(stated, "stated by the publisher")
+    if over_time and all(each.is_telling and not each.contradicts for each in over_time):
+        return because("transient", "as all values of the tables are, see below")
+    return because(UNKNOWN_PERSISTENCE, "nothing else is known of values not named here")
 
 
 def values_in_tables(

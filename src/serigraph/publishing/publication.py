@@ -33,17 +33,20 @@ from serigraph.publishing.published import (
 from serigraph.publishing.terms import (
     advice,
     check_new_people,
+    check_other_table,
     check_registry,
     check_same_descriptions,
     default_label,
     draft_of,
     is_dated_back,
+    largest_shares,
     notes_on_dates,
     notes_on_formulas,
     notes_on_people,
     plan_of,
     policy_in_force,
     policy_path,
+    recorded_digest,
     summary_of,
     withdrawals,
 )
@@ -63,6 +66,7 @@ def publish(  # one keyword per option of a release; one straight sequence
     query: str = "",
     allow_suppression: bool = False,
     new_people: bool = False,
+    same_table: bool = False,
     assume_transient: Collection[str] = (),
     wait: float = 0.0,
     after: str | None = None,
@@ -78,7 +82,8 @@ def publish(  # one keyword per option of a release; one straight sequence
 
     ``table`` and ``registry`` are paths or data frames (Polars, pandas, Arrow, DuckDB, Spark). The
     label defaults to the file's name, or to ``release-<number>``. ``new_people`` confirms that
-    hardly anybody is known from earlier releases. ``documents`` writes further public files into
+    hardly anybody is known from earlier releases, ``same_table`` that the table is that of an
+    earlier one. ``documents`` writes further public files into
     the folder of the release before it is committed, from what ``measure`` returned. Raises
     `SerigraphError`; then nothing was published and nothing has changed.
 
@@ -117,12 +122,14 @@ def publish(  # one keyword per option of a release; one straight sequence
         overridden = overridden_values(assume_transient, policy, facts.choice)
 
         recalled = people.recall(named, progress)
+        if not same_table:
+            check_other_table(writer.releases, recalled.digest)
         if not new_people:
             check_new_people(writer.releases, facts, recalled.known)
         kept = recalled.kept_values()
         over_time = kept.over_time(policy.persistence_of)
         check_transient(over_time, overridden, writer.releases)
-        strategy = policy.strategy_for(recalled.link_gaps)
+        strategy = policy.strategy_for(recalled.link_gaps, largest_shares(facts, policy))
         plan = plan_of(
             policy,
             strategy,
@@ -179,7 +186,8 @@ def publish(  # one keyword per option of a release; one straight sequence
             *advice(made.widths, policy),
         )
         choice = facts.choice.with_gaps(made.gap_risks)
-        draft = draft_of(policy, strategy, choice, named, at, recalled.digest, summary)
+        digest = recorded_digest(writer.releases, recalled.digest)
+        draft = draft_of(policy, strategy, choice, named, at, digest, summary)
         del people, recalled, unwritten  # frees more
         progress("committing")
         record = staged.commit(draft)

@@ -20,10 +20,12 @@ from typing import Any
 import polars as pl
 
 from serigraph.engines import CohortTerms, Known, PeopleFacts, Plan
-from serigraph.errors import PolicyError, TableError
+from serigraph.errors import AlreadyPublished, PolicyError, TableError
 from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series
+from serigraph.ledger.release import AGAIN
 from serigraph.model import Domain, ProtectedValue
 from serigraph.policy import Policy, check_unchanged, read_policy
+from serigraph.privacy.adaptive import largest_share
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
 from serigraph.publishing.persistence import OVERRIDDEN
@@ -81,6 +83,28 @@ def check_new_people(
             "(new_people=True in Python)",
             problems=problems,
         )
+
+
+def check_other_table(releases: tuple[ReleaseRecord, ...], table_digest: str) -> None:
+    """Refuse a table that is out already, until the publisher says that it is meant.
+
+    It must be possible to publish it: otherwise every release would tell that its table differs
+    from all earlier ones, and where nothing else has changed, that somebody else holds a value.
+    """
+    for release in releases:
+        if release.is_of(table_digest):
+            raise AlreadyPublished(
+                "this table is out already",
+                where=f"release {release.number}, {release.label}",
+                remedy="give the table of the next release; if nothing has changed since, confirm "
+                "it with --same-table (same_table=True in Python)",
+            )
+
+
+def recorded_digest(releases: tuple[ReleaseRecord, ...], table_digest: str) -> str:
+    """The digest of a table as the catalog records it, where each is different."""
+    is_again = any(release.is_of(table_digest) for release in releases)
+    return f"{table_digest}{AGAIN}{len(releases) + 1}" if is_again else table_digest
 
 
 def notes_on_formulas(policy: Policy, people: PeopleFacts, where: str) -> tuple[str, ...]:
@@ -197,6 +221,21 @@ def default_label(table: Any, number: int) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", named).strip("_-") or f"release-{number}"
 
 
+def largest_shares(people: PeopleFacts, policy: Policy) -> dict[str, float]:
+    """The share of people who may hold each protected value or class in a later release, by the
+    counts of this table; of a class, as if nobody held two of its values."""
+    is_presence_known = policy.guarantee.adversary == "presence known"
+    counted_people = people.present if is_presence_known else people.people
+    cover = max(counted_people - policy.guarantee.known_members, 1)
+    listed = people.value_list
+    holders = {each.name: each.people for each in listed.protected}
+    holders |= {
+        name: min(sum(each.people for each in members), people.present)
+        for name, members in listed.classes.items()
+    }
+    return {name: largest_share(number, cover) for name, number in holders.items()}
+
+
 def plan_of(
     policy: Policy,
     strategy: Strategy,
@@ -210,6 +249,7 @@ def plan_of(
         label=label,
         strategy=strategy,
         form=policy.output.form,
+        groups=policy.output.groups,
         method=policy.output.method,
         minimum_size=policy.guarantee.minimum_group_size,
         is_presence_known=policy.guarantee.adversary == "presence known",
@@ -219,6 +259,7 @@ def plan_of(
         clearance=policy.suppression.clearance,
         known_members=policy.guarantee.known_members,
         cohorts=_cohort_terms(policy, has_registry),
+        highest_lift=policy.attacks.highest_lift,
     )
 
 
@@ -230,6 +271,7 @@ def _cohort_terms(policy: Policy, has_registry: bool) -> CohortTerms | None:
         least=policy.least_cohort,
         may_depart=policy.guarantee.departures == "unrelated",
         has_registry=has_registry,
+        has_one_value=policy.sensitive.form == "single",
         protect=lambda name: ProtectedValue(
             name,
             policy.threshold_of(name),
@@ -315,7 +357,7 @@ def summary_of(
 ) -> dict[str, object]:
     """The figures of a release, of how it was made, and of the series up to it; ``before`` is the
     worst pair of the series before it."""
-    worst = worst_of((before, pair_of(figures["worst_in_release"])))
+    worst, output = worst_of((before, pair_of(figures["worst_in_release"]))), policy.output
     return {
         **figures,
         "worst_in_series": worst.to_json() if worst else None,
@@ -323,8 +365,9 @@ def summary_of(
         "people_in_registry": people.people - people.outside_registry if has_registry else None,
         "people_outside_registry": people.outside_registry,
         "people_differing_from_registry": people.differing_from_registry,
-        "form": policy.output.form,
-        "method": policy.output.method,
+        "form": output.form,
+        "form_of_groups": "regions" if output.form == "generalised" else output.groups,
+        "method": output.method,
         "strategy": strategy.describe(),
         "is_dated_back": is_dated_back,
         **({OVERRIDDEN: list(overridden)} if overridden else {}),

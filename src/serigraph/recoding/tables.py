@@ -155,9 +155,9 @@ def bucketised(
     """Two tables: the quasi-identifiers of all members with their group, and with their cohort if
     values persist, and what each group holds; see ``as_text``.
 
-    ``group`` is the published number. Groups in which nobody is present are left out; rows are in
-    the order of the group, at random within. ``is_point`` says which groups consist of people who
-    are all alike.
+    ``group`` is the published number. Groups in which nobody is present are left out, unless values
+    persist; rows are in the order of the group, at random within. ``is_point`` says which groups
+    consist of people who are all alike.
     """
     if cohort is not None:
         is_point = np.zeros_like(is_point)  # equal quasi-identifiers may be of several cohorts
@@ -183,12 +183,13 @@ def _members(
     randomness: Randomness,
     cohort: NDArray[np.int64] | None,
 ) -> pl.DataFrame:
-    """The quasi-identifiers of the members of groups in which somebody is present."""
+    """The quasi-identifiers of the members of groups in which somebody is present, or of all if
+    people stay together in cohorts."""
     present, groups = population.present, len(is_point)
     everybody_is_there = len(population.values) == population.size
     is_row = None if shows_absent or everybody_is_there else present
     sizes = occurrences(group, groups, is_row)
-    if not everybody_is_there:
+    if not everybody_is_there and cohort is None:
         sizes[~occurring(group, groups, present)] = 0
     rows = _rows(group, is_row, ~is_point & (sizes > 0), sizes, randomness)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ParamSpec
 
 from serigraph._version import __version__
+from serigraph.attacking.draft import refuse_leaks
 from serigraph.ledger import storage_errors
 from serigraph.ledger.storage import digest_tree, write_durably
 from serigraph.privacy.thresholds import threshold_text
@@ -17,7 +18,7 @@ from serigraph.publishing import Published, Unpublished, publish
 from serigraph.reporting.certificate import NAME, Certificate, Guaranteed
 from serigraph.reporting.page import render
 from serigraph.reporting.release_page import release_page
-from serigraph.reporting.risk import measure_risk, risk_of
+from serigraph.reporting.risk import attacked, measure_risk, risk_of
 from serigraph.signing import SIGNATURE
 
 REPORT = "report.html"
@@ -27,7 +28,9 @@ Options = ParamSpec("Options")
 
 def write_documents(release: Unpublished) -> None:
     """Write ``report.html`` and ``certificate.json`` beside the tables of a release, and the
-    certificate's signature if there is a signer."""
+    certificate's signature if there is a signer. Refuses a release that attacks have got too far
+    with; nothing that they found is in a document."""
+    refuse_leaks(attacked(release), release.policy.attacks.highest_lift, release.label)
     with storage_errors(release.folder):
         files = digests_of(release.folder)
         report = render(release_page(release, risk_of(release), files)).encode()

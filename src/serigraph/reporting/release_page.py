@@ -91,7 +91,7 @@ def _data(release: Unpublished, figures: Mapping[str, Any]) -> Section:
             ("Quasi-identifiers", ", ".join(policy.quasi_identifiers)),
             ("Sensitive column", policy.sensitive.column),
             ("Protected values in this release", f"{figures['protected_values']:,}"),
-            ("Form", f"{figures['form']}, {figures['method']}"),
+            ("Form", _form_of(figures)),
             ("Releases in the series so far", f"{release.number}"),
         ],
         notes=[f"{note[0].upper()}{note[1:]}." for note in notes_on_dates(figures)],
@@ -170,9 +170,17 @@ def _cohort_facts(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("People waiting for a cohort", f"{figures['people_waiting']:,}"),
         ("People left out for good", f"{figures['people_retired']:,}"),
     ]
+    if figures["people_leaving"]:
+        facts.append(("People published for the last time", f"{figures['people_leaving']:,}"))
     if figures["records_withheld"]:
         facts.append(("Records withheld", f"{figures['records_withheld']:,}"))
     return facts
+
+
+def _form_of(figures: Mapping[str, Any]) -> str:
+    """How the release shows its groups, and how these were formed."""
+    groups = f", groups: {figures['form_of_groups']}" if figures["form"] == "bucketised" else ""
+    return f"{figures['form']}{groups}, {figures['method']}"
 
 
 def _mitigated(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, Any]) -> Section:

@@ -18,12 +18,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from serigraph.attacking.draft import attack_draft
+from serigraph.attacking.scoring import Finding
 from serigraph.auditing.figures import SHARES
 from serigraph.engines import Plan, VerifiedRelease
 from serigraph.errors import ImpossibleState
 from serigraph.model import ClassKind, Past, Proof, ProtectedValue
 from serigraph.policy import Persistence
 from serigraph.publishing import Unpublished
+from serigraph.runtime.ordering import distinct
 from serigraph.runtime.threads import parallel_map, slices
 
 _TOGETHER = 1 << 18  # pairs per batch, to stay in the CPU cache
@@ -144,7 +147,7 @@ class _Entries:
         order = np.argsort(proof.value_group, kind="stable")
         order = order[is_asked[order]]
         group = proof.value_group[order].astype(np.int64)
-        size = _people_seen(proof, plan)[group] - plan.known_members
+        size = _people_seen(proof, plan)[group] - _excluded(proof)[group] - plan.known_members
         value = proof.value_name.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
         return _Entries(
             start=np.searchsorted(group, np.arange(len(proof.size) + 1)),
@@ -167,6 +170,11 @@ def _people_seen(proof: Proof, plan: Plan) -> NDArray[np.int64]:
     # Where values persist, somebody who knows who is there does not know whose record is withheld.
     is_told = plan.is_presence_known and plan.cohorts is None
     return proof.present_size if is_told else proof.size
+
+
+def _excluded(proof: Proof) -> NDArray[np.int64]:
+    """The people of each group who cannot hold a transient value, as far as anybody can tell."""
+    return np.zeros_like(proof.size) if proof.excluded is None else proof.excluded
 
 
 def _logarithm(survival: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -215,6 +223,7 @@ class PieceRisk:
     protected: tuple[ProtectedValue, ...]
     holders: tuple[int, ...]  # of each protected value
     classes: tuple[ClassRisk, ...] = ()  # of each value that persists and was ever shown
+    findings: tuple[Finding, ...] = ()  # of attacks; they depend on who holds, and stay private
 
 
 @dataclass(frozen=True)
@@ -255,15 +264,22 @@ def measure_risk(made: VerifiedRelease, plan: Plan, past: Past, past_ids: pl.Ser
     """The figures of a release, or of the part that one task made, for its report. ``past`` has the
     people with ``past_ids``."""
     protected = made.population.protected
-    size, groups = np.unique(made.proof.size[np.unique(made.proof.value_group)], return_counts=True)
+    size, groups = np.unique(made.proof.size[distinct(made.proof.value_group)], return_counts=True)
     return PieceRisk(
-        alone=_alone(made.proof, plan),
+        alone=_alone(made.proof, protected, plan),
         touched=touched_pairs(past, past_ids, made.proof, protected, plan, SAMPLE),
         sizes=tuple(zip(size.tolist(), groups.tolist(), strict=True)),
         protected=protected,
         holders=tuple(np.bincount(made.population.held, minlength=len(protected)).tolist()),
         classes=tuple(_classes(made, plan)),
+        findings=attack_draft(made, plan),
     )
+
+
+def attacked(release: Unpublished) -> tuple[Finding, ...]:
+    """What attacks on the draft have found, piece by piece; for the publisher only."""
+    pieces = (piece for piece in release.measured if isinstance(piece, PieceRisk))
+    return tuple(finding for piece in pieces for finding in piece.findings)
 
 
 def _classes(made: VerifiedRelease, plan: Plan) -> Iterator[ClassRisk]:
@@ -276,9 +292,12 @@ def _classes(made: VerifiedRelease, plan: Plan) -> Iterator[ClassRisk]:
         yield ClassRisk(name, value.persistence, value.threshold, plan.known_members, kinds)
 
 
-def _alone(proof: Proof, plan: Plan) -> LargestInRelease:
-    size = _people_seen(proof, plan)[proof.value_group] - plan.known_members
-    present = proof.present_size[proof.value_group] - plan.known_members
+def _alone(proof: Proof, protected: Sequence[ProtectedValue], plan: Plan) -> LargestInRelease:
+    persisting = pl.Series([each.name for each in protected if each.persists], dtype=pl.String)
+    persists = proof.value_name.cast(pl.String).is_in(persisting.implode()).to_numpy()
+    known = plan.known_members + np.where(persists, 0, _excluded(proof)[proof.value_group])
+    size = _people_seen(proof, plan)[proof.value_group] - known
+    present = proof.present_size[proof.value_group] - known
     count = proof.value_count
     return LargestInRelease(
         as_promised=_largest(count, size),

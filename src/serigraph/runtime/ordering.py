@@ -154,6 +154,20 @@ def _pieces(length: int) -> Iterator[slice]:
     return (slice(begin, begin + TOGETHER) for begin in range(0, length, TOGETHER))
 
 
+def distinct(numbers: NDArray[np.integer]) -> NDArray[Any]:
+    """The distinct numbers, ascending, by a sort.
+
+    NumPy 2.4 hashes them: 1.6 million took two seconds instead of a fiftieth.
+
+    >>> distinct(np.array([30, 10, 30, 20])).tolist(), distinct(np.array([], dtype=np.int64)).size
+    ([10, 20, 30], 0)
+    """
+    ordered = np.sort(numbers)
+    is_first = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
+
+
 def ranked(
     numbers: NDArray[Any] | Sequence[NDArray[Any]], places: NDArray[np.int32] | None = None
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:

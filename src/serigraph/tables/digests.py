@@ -23,13 +23,13 @@ from serigraph.model import CodedValues
 from serigraph.runtime.compiled import kernel, kernel_helper
 from serigraph.runtime.threads import parallel_map, slices
 
-_FORM = "serigraph table 2"  # a change of what is summed below needs another number
+_FORM = "serigraph table 3"  # a change of what is summed below needs another number
 _EXACT_INTEGERS = (1 - 2**53, 2**53 - 1)  # beyond them not every integer is a float
 
 _MIXED_TOGETHER = 1 << 16  # records that stay in a processor's cache
 
-_NOTHING, _TEXT, _DATE, _INTEGER, _NUMBER = (
-    np.uint64(each) for each in (0x9E37, 0x85EB, 0xC2B2, 0x27D4, 0x1656)
+_NOTHING, _TEXT, _DATE, _INTEGER, _NUMBER, _PERSON = (
+    np.uint64(each) for each in (0x9E37, 0x85EB, 0xC2B2, 0x27D4, 0x1656, 0xB529)
 )
 
 
@@ -58,7 +58,7 @@ def record_hashes(
     of_value = cell_hashes(values.names)
 
     def mixed(part: slice) -> NDArray[np.uint64]:
-        records = cell_hashes(ids[part])
+        records = mix_all(cell_hashes(ids[part]), _PERSON)  # an id may equal another cell
         for of_code, codes in columns:
             mix_column(records, of_code, codes[part])
         held = slice(*np.searchsorted(values.person, (part.start, part.stop)))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serigraph.model import Population
+from serigraph.runtime.ordering import distinct
 from serigraph.utility.published import Groups
 
 
@@ -27,7 +28,7 @@ def group_sizes(population: Population, group: NDArray[np.int64]) -> GroupSizes:
     """The sizes of all groups, and of those that hold a protected value."""
     groups = Groups.of(population, group)
     holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
-    linked = groups.size[np.unique(groups.number[holder])]
+    linked = groups.size[distinct(groups.number[holder])]
     return GroupSizes(
         groups=len(groups.size),
         mean=_mean(groups.size),

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from serigraph.runtime.threads import parallel_map
 from serigraph.verification.committed import (
     CommittedRelease,
+    has_column,
     read_columns,
     read_entries,
     read_holders,
     read_names,
 )
-from serigraph.verification.recorded_cohorts import RecordedCohorts
+from serigraph.verification.recorded_cohorts import RecordedCohorts, bound_by
 from serigraph.verification.words import counted, distinct
 
 
@@ -129,3 +130,44 @@ def _read_pairs(
     if not is_right:
         raise release.damaged("the holders of a release are not those of its groups", "holders")
     return holder, value
+
+
+def read_excluded(
+    releases: Sequence[CommittedRelease], people: int
+) -> list[NDArray[np.int64] | None]:
+    """For each of these releases how many of each group cannot hold a transient value, counted from
+    holders and cohorts; None where values do not exclude each other. ``people`` are all there are.
+
+    Refuses a release that says otherwise.
+    """
+    cohort = np.full(people, -1, dtype=np.int64)
+    is_shown = np.zeros(people, dtype=np.bool_)
+    found: list[NDArray[np.int64] | None] = []
+    for release in releases:
+        if release.excludes is None:
+            found.append(None)
+            continue
+        names = list(filter(release.excludes, read_names(release, "holders")))
+        change = _read(release, names)
+        person, group = read_columns(release, release.files("members"), ["person", "group"])
+        if (
+            max(each.max(initial=0) for each in (person, change.joined, change.holder)) >= people
+            or group.max(initial=0) >= release.groups
+        ):
+            raise release.damaged("people in a release are unknown", "members")
+        cohort[change.joined] = change.cohort
+        is_shown[change.holder] = True
+        mine = cohort[person]
+        if mine.min(initial=0) < 0:
+            raise release.damaged("a member of a release is in no cohort", "cohorts")
+        bound = bound_by(cohort[is_shown], mine)
+        number, somebody = np.unique(mine, return_index=True)
+        excluded = np.zeros(release.groups, dtype=np.int64)
+        np.add.at(excluded, group[somebody], bound[number])
+        files = release.files("groups")
+        if has_column(release, files[0], "excluded"):
+            (said,) = read_columns(release, files, ["excluded"])
+            if not np.array_equal(said, excluded):
+                raise release.damaged("people of a group are excluded who should not be", "groups")
+        found.append(excluded)
+    return found

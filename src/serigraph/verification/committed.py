@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -33,6 +32,8 @@ class CommittedRelease:
     groups: int
     is_presence_known: bool
     known_members: int = 0  # of every group, to the adversary
+    # Which values keep people from holding a transient one; None if none does.
+    excludes: Callable[[str], bool] | None = None
 
     def files(self, part: Part) -> list[Path]:
         """The files of one kind of part, in the order of their rows."""
@@ -71,7 +72,7 @@ class CommittedRelease:
 
 def read_ids(release: CommittedRelease, paths: Sequence[Path]) -> pl.Series:
     """The ids in some files of people, in the order of their numbers."""
-    ids = pl.concat(pl.read_parquet(io.BytesIO(release.content(path)))["id"] for path in paths)
+    ids = pl.concat([pl.Series(_table(release, path, ["id"])["id"]) for path in paths])
     return composed(ids) if ids.dtype == pl.String else ids
 
 
@@ -83,6 +84,14 @@ def read_columns(
 
     table = pa.concat_tables([_table(release, path, names) for path in paths])
     return [table[name].to_numpy() for name in names]
+
+
+def has_column(release: CommittedRelease, path: Path, name: str) -> bool:
+    """Whether a file has a column that not every release has."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    return name in pq.read_schema(pa.BufferReader(release.content(path))).names
 
 
 def _table(release: CommittedRelease, path: Path, names: list[str]) -> Any:

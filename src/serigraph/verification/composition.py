@@ -17,13 +17,14 @@ class Composition:
     """Groups with the values they hold, and the people who are charged for these values.
 
     Group g has ``people[g]`` people and holds ``value[start[g]:start[g+1]]``, which ascend. An
-    adversary who knows ``known`` of its members has ``size[g]`` to choose from. Everybody in a
+    adversary who knows ``known[g]`` of its members not to hold them has ``size[g]`` to choose from.
+    Everybody in a
     group that holds anything is charged: ``charged`` has their places in the population, ascending;
     ``member`` has places in ``charged``, by group.
     """
 
     people: NDArray[np.int64]
-    known: int
+    known: NDArray[np.int64]
     size: NDArray[np.int64]
     start: NDArray[np.int64]
     value: NDArray[np.uint32]
@@ -43,7 +44,10 @@ class Composition:
 
     @staticmethod
     def of(
-        population: Population, group: NDArray[np.int64], people: NDArray[np.int64], known: int
+        population: Population,
+        group: NDArray[np.int64],
+        people: NDArray[np.int64],
+        known: NDArray[np.int64] | int,
     ) -> Composition:
         """What groups of this many people hold, ``known`` of each not counted. Where fewer than the
         holders would be left, these are certain. People in groups beyond these hold nothing."""
@@ -61,7 +65,7 @@ class Composition:
         np.maximum.at(size, entries // values, count)
         return Composition(
             people=people,
-            known=known,
+            known=np.broadcast_to(np.asarray(known, dtype=np.int64), people.shape),
             size=size,
             start=start,
             value=(entries % values).astype(np.uint32),
@@ -71,22 +75,12 @@ class Composition:
             member_group=group[charged[member]],
         )
 
-    def of_transient(self, population: Population, group: NDArray[np.int64]) -> Composition:
-        """The same without values that persist, for which nobody is charged."""
-        persists = np.array([value.persists for value in population.protected], dtype=np.bool_)
-        if not persists.any():
-            return self
-        kept = ~persists[population.held]
-        lengths = np.concatenate([[0], np.cumsum(kept)])[population.held_start]
-        rest = replace(population, held=population.held[kept], held_start=lengths)
-        return Composition.of(rest, group, self.people, self.known)
-
     @staticmethod
     def of_one_group(people: int, values: int) -> Composition:
         """Everybody in one group that holds none of the values, and is charged for all of them."""
         return Composition(
             people=np.ones(1, dtype=np.int64),
-            known=0,
+            known=np.zeros(1, dtype=np.int64),
             size=np.ones(1, dtype=np.int64),
             start=np.array([0, values]),
             value=np.arange(values, dtype=np.uint32),
@@ -97,23 +91,41 @@ class Composition:
         )
 
 
+def without_persisting(population: Population) -> Population:
+    """The same people without what they hold of values that persist, for which nobody is charged;
+    the others are numbered among themselves."""
+    persists = np.array([value.persists for value in population.protected], dtype=np.bool_)
+    if not persists.any():
+        return population
+    kept = ~persists[population.held]
+    number = np.cumsum(~persists) - 1
+    return replace(
+        population,
+        held=number[population.held[kept]].astype(population.held.dtype),
+        held_start=np.concatenate([[0], np.cumsum(kept)])[population.held_start],
+        protected=tuple(value for value in population.protected if not value.persists),
+    )
+
+
 @dataclass(frozen=True)
 class Shown:
-    """The groups of a proposal that are published, those with a record, numbered from 0 on."""
+    """The groups of a proposal that are published, numbered from 0 on: those with a record, and
+    where people stay together all."""
 
     group: NDArray[np.int64]  # of everybody; unpublished groups have the highest numbers
     people: NDArray[np.int64]  # in each group
     present: NDArray[np.int64]  # those of them with a record
 
     @staticmethod
-    def of(population: Population, group: NDArray[np.int64]) -> Shown:
+    def of(population: Population, group: NDArray[np.int64], shows_all: bool = False) -> Shown:
         groups = int(group.max(initial=-1)) + 1
         present = occurrences(group, groups, population.present)
         people = occurrences(group, groups)
-        shown = int(np.count_nonzero(present))
-        if not present[:shown].all():
-            # A group without a record is not published; such groups are numbered last.
-            order = np.argsort(present == 0, kind="stable")
+        is_shown = (people if shows_all else present) > 0
+        shown = int(np.count_nonzero(is_shown))
+        if not is_shown[:shown].all():
+            # Groups that are not published are numbered last.
+            order = np.argsort(~is_shown, kind="stable")
             number = np.empty_like(order)
             number[order] = np.arange(groups)
             group, present, people = number[group], present[order], people[order]

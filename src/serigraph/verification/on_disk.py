@@ -21,7 +21,7 @@ from serigraph.runtime.progress import Report
 from serigraph.runtime.threads import parallel_map
 from serigraph.short_repr import Undisclosed
 from serigraph.verification.attendance import read_attendance
-from serigraph.verification.cohorts_on_disk import read_cohorts
+from serigraph.verification.cohorts_on_disk import read_cohorts, read_excluded
 from serigraph.verification.committed import (
     CommittedRelease,
     read_columns,
@@ -58,8 +58,10 @@ class LedgerOnDisk(Undisclosed):
         numbers = np.flatnonzero(place >= 0)
         first = int(numbers[0]) if len(numbers) else len(place)
         asked = [
-            (release, place[:people])
-            for release, people in zip(self.releases, known, strict=True)
+            (release, place[:people], excluded)
+            for release, people, excluded in zip(
+                self.releases, known, read_excluded(self.releases, len(place)), strict=True
+            )
             if people > first
         ]
         return parallel_map(lambda each: _read_groups(*each, len(ids), names), asked, report)
@@ -95,10 +97,14 @@ def _newcomers(release: CommittedRelease) -> pl.Series:
 
 
 def _read_groups(
-    release: CommittedRelease, place: NDArray[np.int64], people: int, names: Sequence[str]
+    release: CommittedRelease,
+    place: NDArray[np.int64],
+    excluded: NDArray[np.int64] | None,
+    people: int,
+    names: Sequence[str],
 ) -> EarlierGroups:
     """One release; ``place`` has, by number, the place of everybody known by then among the
-    ``people`` asked for, or -1."""
+    ``people`` asked for, or -1. ``excluded`` people of each group cannot hold the values named."""
     person, group, present = read_columns(
         release, release.files("members"), ["person", "group", "present"]
     )
@@ -130,6 +136,9 @@ def _read_groups(
     ):
         raise release.damaged("the values of a release do not fit its groups", "values")
     held = held.asked()
+    if excluded is not None:
+        left = left - excluded
+        np.maximum.at(left, held.group, held.count)  # where fewer are left, holders are certain
     return EarlierGroups.of(
         groups_by_place(people, place[person], group),
         left,

@@ -24,7 +24,7 @@ from serigraph.verification.membership import (
     check_groups,
 )
 from serigraph.verification.proposal import Proposal, ProposedCohorts
-from serigraph.verification.recorded_cohorts import CohortTerms, RecordedCohorts
+from serigraph.verification.recorded_cohorts import CohortTerms, RecordedCohorts, bound_by
 from serigraph.verification.words import are_among, distinct
 
 
@@ -57,19 +57,24 @@ class CohortFindings(Undisclosed):
     cohort: NDArray[np.int64]  # of everybody in the release
     is_new: NDArray[np.bool_]
     retired: pl.Series
+    excluded: NDArray[np.int64] | None = None  # by cohort: who cannot hold a transient value
 
-    def changes(self, ids: pl.Series, is_member: NDArray[np.bool_]) -> CohortChanges:
-        """For the ledger; people of the release are members if their groups are published.
+    def excluded_from(self, group: NDArray[np.int64], groups: int) -> NDArray[np.int64] | None:
+        """How many people of each of the first ``groups`` cannot hold a transient value; None if
+        values do not exclude each other. People of a cohort are in one group."""
+        if self.excluded is None:
+            return None
+        cohort, somebody = np.unique(self.cohort, return_index=True)
+        found = np.zeros(max(groups, int(group.max(initial=-1)) + 1), dtype=np.int64)
+        np.add.at(found, group[somebody], self.excluded[cohort])
+        return found[:groups]
 
-        Refuses to forget a new cohort: everybody knows that the people of a group without a record
-        were away, so they cannot be newcomers again.
-        """
-        if (self.is_new & ~is_member).any():
-            raise ImpossibleState("a new cohort is in a group that nobody has a record in")
-        joined = is_member & self.is_new
+    def changes(self, ids: pl.Series) -> CohortChanges:
+        """For the ledger. A new cohort in which nobody has a record counts too: everybody knows
+        that its people were away, so they cannot be newcomers again."""
         return CohortChanges(
-            joined=ids.filter(pl.Series(joined)),
-            cohort=self.cohort[joined],
+            joined=ids.filter(pl.Series(self.is_new)),
+            cohort=self.cohort[self.is_new],
             retired=self.retired.sort(),
         )
 
@@ -155,7 +160,16 @@ def check_persisting(
         cohort=proposed.cohort,
         is_new=proposed.cohort >= recorded.formed,
         retired=proposed.retired,
+        excluded=_excluded(roll, recorded, population) if rules.terms.has_one_value else None,
     )
+
+
+def _excluded(roll: Roll, recorded: RecordedCohorts, population: Population) -> NDArray[np.int64]:
+    """How many live members of each cohort cannot hold a transient value; see ``bound_by``."""
+    persists = np.array([value.persists for value in population.protected], dtype=np.bool_)
+    holder = np.repeat(roll.in_release, np.diff(population.held_start))
+    person = distinct(np.concatenate([recorded.holder, holder[persists[population.held]]]))
+    return bound_by(roll.cohort[person], roll.cohort[roll.in_release])
 
 
 def persisting_values(

@@ -27,14 +27,21 @@ class ProposedCohorts(Undisclosed):
 
 @dataclass(frozen=True)
 class Proposal:
-    """Groups for everybody: the group of each person of a population, and the boxes of codes that
-    a generalised release shows for the groups. In a bucketised one boxes have no columns."""
+    """Groups for everybody: the group of each person of a population, and the boxes of codes of
+    groups that are regions, which a generalised release shows. Where groups of a bucketised one may
+    interleave, boxes have no columns."""
 
     form: Literal["generalised", "bucketised"]
     group: NDArray[np.int64]
     low: NDArray[np.int32]  # [group, column]
     high: NDArray[np.int32]
     cohorts: ProposedCohorts | None = None  # None if no value persists
+    groups: Literal["interleaved", "regions"] = "interleaved"  # of a bucketised release
+
+    @property
+    def interleaves(self) -> bool:
+        """Whether groups may overlap in space."""
+        return self.form == "bucketised" and self.groups == "interleaved"
 
 
 def check_proposal(population: Population, proposal: Proposal, where: str) -> None:
@@ -54,12 +61,12 @@ def check_proposal(population: Population, proposal: Proposal, where: str) -> No
         len(shape) != 2 or proposal.high.shape != shape,
         "the lower and upper ends of the boxes do not have the same shape",
     )
-    if proposal.form == "bucketised":
-        refuse_if(shape[1] > 0, "a bucketised release shows no boxes, and boxes are proposed")
+    if proposal.interleaves:
+        refuse_if(shape[1] > 0, "groups that interleave have no boxes, and boxes are proposed")
         return
     refuse_if(
         shape[1] != len(population.domains),
-        "a generalised release shows a box over all quasi-identifiers, and none is proposed",
+        "a region is a box over all quasi-identifiers, and none is proposed",
     )
     refuse_if(group.max(initial=-1) >= shape[0], "somebody is in a group that has no box")
     refuse_if(not _all_inside(population, proposal), "a person lies outside the box of its group")

@@ -36,6 +36,10 @@ class CohortTerms(Protocol):
         """Whether the people are those of a registry."""
 
     @property
+    def has_one_value(self) -> bool:
+        """Whether everybody with a record has one value, so that values exclude each other."""
+
+    @property
     def persists(self) -> Callable[[str], bool]:
         """Whether a protected value does, held by anybody now or not."""
 
@@ -101,3 +105,19 @@ class RecordedCohorts(Undisclosed):
         """Nobody; ``ids`` give the type."""
         nobody = np.empty(0, dtype=np.int64)
         return RecordedCohorts(ids.clear(), nobody, nobody, nobody, nobody, ())
+
+
+def bound_by(shown: NDArray[np.int64], live: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many live members of each cohort cannot hold a transient value where everybody has one
+    value: all who were ever published as holders of one that persists, as many as may be live.
+
+    ``shown`` has the cohort of each of these people, -1 for none, and ``live`` that of each member.
+    Those who retired count too: which members did is for nobody to know.
+
+    >>> bound_by(np.array([0, 0, 0, 2, -1]), np.array([0, 0, 1, 1, 2, 2])).tolist()
+    [2, 0, 1]
+    """
+    cohorts = int(max(shown.max(initial=-1), live.max(initial=-1))) + 1
+    return np.minimum(
+        np.bincount(shown[shown >= 0], minlength=cohorts), np.bincount(live, minlength=cohorts)
+    )

@@ -15,12 +15,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import GuaranteeExceeded
-from serigraph.model import Gap, Population, Proof
+from serigraph.model import Gap, Population, Proof, ProtectedValue
 from serigraph.privacy.breach import breach_probability, survival
 from serigraph.privacy.ratios import minimum_ratio, smallest_size
 from serigraph.records import Exposure, WorstPair, worst_of
 from serigraph.runtime.progress import Report, first_half, second_half
-from serigraph.verification.composition import Composition, Shown
+from serigraph.verification.composition import Composition, Shown, without_persisting
 from serigraph.verification.earlier import EarlierGroups, EarlierReleases
 from serigraph.verification.exactly import distinct_exposures
 from serigraph.verification.gaps import check_gaps
@@ -56,7 +56,9 @@ def verify(
 
     Everybody in a group is charged for every protected value in it, whether present, absent or a
     holder. If presence is known to the adversary, it chooses among the present members only. It
-    chooses among all but ``known_members`` of a group, whom it knows not to hold its values.
+    chooses among all but ``known_members`` of a group, whom it knows not to hold its values. Where
+    everybody has one value, whoever was published as a holder of one that persists cannot hold a
+    transient one, and may be known to be in a group: such people do not count for it.
 
     ``whole`` is the population before suppression, if anything was suppressed. Its thresholds are
     those before this release; what the gaps between the two reveal is charged to everybody in the
@@ -73,7 +75,7 @@ def verify(
         gaps = check_gaps(whole, population, earlier, where, known_members)
     check_proposal(population, proposal, where)
     check_rows(population, proposal, where)
-    shown = Shown.of(population, proposal.group)
+    shown = Shown.of(population, proposal.group, shows_all=cohort_terms is not None)
     # Where values persist, members without a record are listed too, and all of them give cover.
     size = shown.present if presence_known and cohort_terms is None else shown.people
     _check_sizes(size, minimum_size, where)
@@ -85,15 +87,19 @@ def verify(
             standing = check_shown_once(release, earlier, proposal, proposal.cohorts, rules)
         else:
             standing = check_persisting(release, earlier, proposal.group, proposal.cohorts, rules)
-    composition = Composition.of(population, shown.group, size, known_members)
-    charged = composition.of_transient(population, shown.group)
-    names = [value.name for value in population.protected]
+    excluded = None if standing is None else standing.excluded_from(shown.group, len(size))
+    transient = without_persisting(population)
+    charged = Composition.of(
+        transient, shown.group, size, known_members + (0 if excluded is None else excluded)
+    )
     ids, present, group = population.ids, population.present, shown.group
-    past = earlier.groups_of(ids.gather(charged.charged), names, first_half(report))
-    thresholds = [value.threshold for value in population.protected]
+    past = earlier.groups_of(
+        ids.gather(charged.charged), transient.protected_names, first_half(report)
+    )
+    thresholds = [value.threshold for value in transient.protected]
     found = survey(charged, past, thresholds, second_half(report))
     pairs = np.concatenate([found.close, found.worst])
-    worst = _decide_exactly(pairs, population, charged, past, where)
+    worst = _decide_exactly(pairs, transient.protected, charged, past, where)
     if standing is not None:
         worst += standing.worst
     is_member = group < len(size)
@@ -101,7 +107,8 @@ def verify(
     if not is_member.all():
         ids, present, group = ids.filter(pl.Series(is_member)), present[is_member], group[is_member]
         holder = (np.cumsum(is_member) - 1)[holder]  # every holder is a member
-    lengths = np.diff(composition.start)
+    composition = Composition.of(population, shown.group, size, known_members)
+    lengths, names = np.diff(composition.start), population.protected_names
     return Proof(
         ids=ids,
         group=group.astype(np.uint32),
@@ -119,7 +126,8 @@ def verify(
         protected_names=tuple(names),
         worst=worst_of(worst),
         gaps=gaps,
-        cohorts=standing.changes(population.ids, is_member) if standing is not None else None,
+        cohorts=standing.changes(population.ids) if standing is not None else None,
+        excluded=excluded,
     )
 
 
@@ -135,13 +143,12 @@ def _check_sizes(size: NDArray[np.int64], minimum_size: int, where: str) -> None
 
 def _decide_exactly(
     pairs: NDArray[np.int64],
-    population: Population,
+    protected: Sequence[ProtectedValue],
     composition: Composition,
     earlier: Sequence[EarlierGroups],
     where: str,
 ) -> list[WorstPair]:
     """The worst of these pairs for each threshold, in fractions; refuses pairs out of bounds."""
-    protected = population.protected
     thresholds = list(dict.fromkeys(value.threshold for value in protected))
     kind = np.array([thresholds.index(value.threshold) for value in protected], dtype=np.int64)
     worst: dict[Fraction, WorstPair] = {}
@@ -150,7 +157,7 @@ def _decide_exactly(
         probability = breach_probability(exposures)
         if probability > value.threshold:
             group = int(composition.group_of(np.array([entry]))[0])
-            people = int(composition.people[group]), composition.known
+            people = int(composition.people[group]), int(composition.known[group])
             at = f"{where}, group {group}"
             raise _exceeded(exposures, people, probability, value.threshold, at)
         known = worst.get(value.threshold)

@@ -12,7 +12,7 @@ from serigraph.errors import LedgerDamaged
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.exporting import exporting, write_terms
 from serigraph.ledger.layout import Layout
-from serigraph.ledger.parts import GROUPS, MEMBERS, VALUES
+from serigraph.ledger.parts import EXCLUDED, GROUPS, MEMBERS, VALUES
 from serigraph.ledger.recovery import check_parts
 from serigraph.ledger.storage import make_private, sync_tree
 
@@ -50,7 +50,7 @@ def _frames(
     )
     return {
         MEMBERS: members,
-        GROUPS: ledger.groups().select(release, "group", "size", "present"),
+        GROUPS: ledger.groups().select(release, "group", "size", "present", EXCLUDED),
         VALUES: ledger.values().select(release, "group", "value", "count"),
     }
 

@@ -16,7 +16,16 @@ from serigraph.engines.spark.recalling import RecallCompositions, RecallMembers
 from serigraph.engines.spark.versions import of_this_version
 from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.layout import Layout
-from serigraph.ledger.parts import GROUPS, MEMBERS, PEOPLE, VALUES, files_of, forms_of, open_part
+from serigraph.ledger.parts import (
+    EXCLUDED,
+    GROUPS,
+    MEMBERS,
+    PEOPLE,
+    VALUES,
+    files_of,
+    forms_of,
+    open_part,
+)
 from serigraph.ledger.storage import storage_errors
 from serigraph.privacy.link_chances import LinkGaps
 
@@ -39,8 +48,9 @@ class LedgerFrames:
         return self._read(MEMBERS, "person long, group long, present boolean")
 
     def groups(self) -> DataFrame:
-        """``release``, ``group``, ``size``, ``present``."""
-        return self._read(GROUPS, "group long, size long, present long")
+        """``release``, ``group``, ``size``, ``present``, ``excluded``."""
+        rows = self._read(GROUPS, "group long, size long, present long, excluded long")
+        return rows.fillna(0, [EXCLUDED])
 
     def values(self) -> DataFrame:
         """``release``, ``group``, ``value`` (normalised as tables are), ``count``."""
@@ -126,7 +136,12 @@ class LedgerFrames:
         counted = links.groupBy("link", "gap", "is_last").agg(sql.count("*").alias("pairs"))
         with cluster_errors("counting the links so far"):
             rows = counted.collect()
-        return LinkGaps.of((row.link, row.gap, row.is_last, row.pairs) for row in rows)
+            people = self.members().select("person").distinct().count()
+        return LinkGaps.of(
+            ((row.link, row.gap, row.is_last, row.pairs) for row in rows),
+            len(self._releases),
+            people,
+        )
 
     @cached_property
     def _renamed(self) -> dict[Any, Any]:

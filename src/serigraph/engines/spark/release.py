@@ -382,7 +382,7 @@ def _check_whole(pieces: tuple[Piece, ...], tree: Tree, census: Census, plan: Pl
     expected = [int(census.people[tree.leaves_below(piece.node)].sum()) for piece in pieces]
     if [piece.people for piece in pieces] != expected or people != census.people.sum():
         raise ImpossibleState("the partitions do not hold everybody once")
-    if plan.form == "generalised":
+    if not plan.interleaves:
         boxes = np.array([tree.box(piece.node) for piece in pieces], dtype=np.int32)
         first, second = overlapping(boxes[:, 0].copy(), boxes[:, 1].copy())
         if first >= 0:

@@ -1,0 +1,64 @@
+"""The section on values over time in a proposed policy, and what its publisher is told about it."""
+
+from __future__ import annotations
+
+from serigraph.publishing.first_release import ShownOnce
+from serigraph.publishing.persistence import names_of
+from serigraph.publishing.proposed_persistence import ProposedPersistence
+from serigraph.publishing.toml_text import quoted
+
+_HEAD = [
+    '# What is assumed of values over time. "transient": they change freely between releases, as',
+    '# injuries do; publishing refuses those that the data show to persist. "permanent": kept for',
+    '# life. "any": nothing is assumed. A value may become "any" later, never "transient".',
+    "[protected.persistence]",
+]
+_OTHER_VALUES = [
+    "# Transient values beside others need a population registry with each release (--registry):",
+    '# "a value that passes" = "transient"',
+]
+_ONE_WAY = 'and a policy has transient values beside others only with a registry, so it says "any"'
+
+
+def section(proposed: ProposedPersistence) -> list[str]:
+    """The lines of the section, with a reason beside each key."""
+    lines = [*_HEAD, f'default = "{proposed.default}"  # {proposed.reason}']
+    if not proposed.over_time:
+        lines += _OTHER_VALUES if proposed.persists else ['# "a chronic value" = "any"']
+    for each in sorted(
+        proposed.over_time, key=lambda each: (not each.contradicts, not each.is_telling)
+    ):
+        name = quoted(each.name)
+        if each.contradicts:
+            lines.append(f'{name} = "any"  # {each.words()}')
+        elif not each.is_telling:
+            lines.append(f"# {name}: {each.words()}: too few to tell")
+        elif proposed.persists:
+            lines.append(f'# {name} = "transient"  # with a registry: {each.words()}')
+        else:
+            lines.append(f'{name} = "transient"  # {each.words()}')
+    return [*lines, ""]
+
+
+def notes(proposed: ProposedPersistence, cost: ShownOnce | None) -> list[str]:
+    """What the publisher should check; ``cost`` is that of the first release without a registry."""
+    if not proposed.persists:
+        return []
+    here = f", {cost.words()}" if cost else ""
+    price = (
+        "without a registry (--registry), the people of every group that shows a protected value "
+        f"are published once and never again{here}"
+    )
+    if proposed.kept:
+        is_mixed = proposed.passing or proposed.stated == "transient"
+        why = f", {_ONE_WAY} of all" if is_mixed else ""
+        return [f"people keep {names_of(proposed.kept)}{why}, see [protected.persistence]", price]
+    if proposed.stated:
+        return [price]
+    return [
+        "nobody has said how long people keep these values, so the policy assumes nothing "
+        f'("any"), which is right for chronic diagnoses too and costs much: {price}. If the values '
+        "pass, as fractures and infections do, delete the folder and repeat init with "
+        "--persistence transient; if only some do, name them in [protected.persistence] and "
+        "publish with a registry"
+    ]
