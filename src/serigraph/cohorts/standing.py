@@ -168,14 +168,17 @@ def _within_limits(
     """The population without holders beyond what their cohort may ever show, drawn by lot among
     those who were never published as holders of the value. There is one lot for all values: where
     a value and its class are full, the same people give way."""
+    if not any(value.persists for value in population.protected):
+        return population
     before = _published(population, recorded)
-    lot = shuffled(population.size, randomness)
-    while any(value.persists for value in population.protected):
+    newly = np.unique(_newly_shown(population, before) // len(population.protected))
+    lot = np.zeros(population.size, dtype=np.int64)
+    lot[newly] = shuffled(len(newly), randomness)
+    person, value = _excess(population, cohort, before, rules, lot)
+    while len(person):
         # Taking a value out may take a class out with it, or the other way round.
-        person, value = _excess(population, cohort, before, rules, lot)
-        if not len(person):
-            break
         population = population.without(person, value)
+        person, value = _excess(population, cohort, before, rules, lot)
     return population
 
 
@@ -189,6 +192,15 @@ def _published(population: Population, recorded: Cohorts) -> NDArray[np.int64]:
     return np.sort(place[is_here] * values + value[is_here])
 
 
+def _newly_shown(population: Population, before: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The pairs of a person and a value that persists which this release would be the first to
+    show, as one number each."""
+    persists = np.array([value.persists for value in population.protected])
+    pair = np.repeat(np.arange(population.size), np.diff(population.held_start))
+    pair = pair * len(population.protected) + population.held
+    return np.setdiff1d(pair[persists[population.held]], before, assume_unique=True)
+
+
 def _excess(
     population: Population,
     cohort: NDArray[np.int64],
@@ -200,11 +212,7 @@ def _excess(
     whose ``lot`` is highest."""
     protected = population.protected
     values = len(protected)
-    persists = np.array([value.persists for value in protected])
-    pair = np.repeat(np.arange(population.size), np.diff(population.held_start)) * values
-    pair += population.held
-    pair = np.setdiff1d(pair[persists[population.held]], before, assume_unique=True)
-    person, value = np.divmod(pair, values)
+    person, value = np.divmod(_newly_shown(population, before), values)
     class_of_pair = cohort[person] * values + value
     order = np.lexsort((lot[person], class_of_pair))
     person, value, class_of_pair = person[order], value[order], class_of_pair[order]
