@@ -14,7 +14,7 @@ import serigraph
 from publishing import oracle
 from publishing.checking import Meaning, check_series, exported, publish_all
 from publishing.clinic import COMMON, RARE, ZIP_TAXONOMY, Clinic, clinic, new_series, policy_text
-from serigraph.errors import TaxonomyError
+from serigraph.errors import Infeasible, TaxonomyError
 from serigraph.runtime.randomness import SeededRandomness
 
 FORMS = ("generalised", "bucketised")
@@ -178,21 +178,24 @@ def test_a_new_value_of_a_taxonomy(hospital: Clinic, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("values_may_stay")
 @pytest.mark.parametrize("output", FORMS)
 @pytest.mark.parametrize("returning", [0.7, 0.9])
-def test_a_schedule_that_learns_needs_no_suppression_where_a_constant_ratio_needs_none(
+def test_what_adapts_goes_on_where_halving_the_budget_cannot(
     tmp_path: Path, returning: float, output: str
 ) -> None:
-    """A panel whose values recur. Nothing is suppressed in eight releases, and in the last one
-    groups are smaller than those of the constant ratio."""
+    """A panel whose values recur, eight releases. The adaptive strategy begins with smaller groups
+    than the constant ratio, and nothing has to be suppressed in later ones."""
     panel = clinic(
         releases=8, people=1500, registered=9000, seed=5, returning=returning, changing=0.1
     )
-    sizes = {}
-    for strategy in ("constant", "schedule"):
+    first = {}
+    for strategy in ("constant", "adaptive"):
         text = policy_text(strategy=f'name = "{strategy}"', output=f'form = "{output}"')
         series = new_series(tmp_path / strategy, text)
         releases = publish_all(series, panel.tables)  # refused if anything had to be suppressed
-        sizes[strategy] = releases[-1].figures["mean_size_with_protected_value"]
-    assert sizes["schedule"] < sizes["constant"]
+        first[strategy] = releases[0].figures["mean_size_with_protected_value"]
+    assert first["adaptive"] < first["constant"] / 5
+    text = policy_text(strategy='name = "geometric"', output=f'form = "{output}"')
+    with pytest.raises(Infeasible):
+        publish_all(new_series(tmp_path / "geometric", text), panel.tables)
 
 
 def test_a_schedule_learns_from_the_ledger(hospital: Clinic, tmp_path: Path) -> None:

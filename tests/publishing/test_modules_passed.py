@@ -11,7 +11,7 @@ import polars as pl
 
 import serigraph
 
-MOST = 83  # modules
+MOST = 88  # modules; five of them plan the budget adaptively and attack the draft
 
 
 def test_a_release_passes_few_modules(tmp_path: Path) -> None:

@@ -94,8 +94,11 @@ def test_a_wrong_size_with_a_right_digest_is_found(
     series = new_series(tmp_path / "series")
     encode = encoding.encode_groups
     with monkeypatch.context() as patched:
-        larger = lambda group, size, present: encode(group, 10 * size, 10 * present)  # noqa: E731
-        patched.setattr(encoding, "encode_groups", larger)
+        patched.setattr(
+            encoding,
+            "encode_groups",
+            lambda group, size, present, *rest: encode(group, 10 * size, 10 * present, *rest),
+        )
         publish(FIRST, series, label="first")
     before = shape_on_disk(series.path)
     with pytest.raises(LedgerDamaged, match="do not have the sizes"):

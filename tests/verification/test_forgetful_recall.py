@@ -84,12 +84,14 @@ def test_a_wrong_past_is_found_before_the_commit(
 Column = NDArray[np.int64]
 
 
-def larger(group: Column, size: Column, present: Column) -> tuple[Column, Column, Column]:
-    return group, 10 * size, 10 * present
+def larger(group: Column, size: Column, present: Column, excluded: Column) -> tuple[Column, ...]:
+    return group, 10 * size, 10 * present, excluded
 
 
-def with_more_people(group: Column, size: Column, present: Column) -> tuple[Any, Any, Any]:
-    return group, size + 1, present
+def with_more_people(
+    group: Column, size: Column, present: Column, excluded: Column
+) -> tuple[Column, ...]:
+    return group, size + 1, present, excluded
 
 
 @pytest.mark.parametrize("change", [larger, with_more_people])

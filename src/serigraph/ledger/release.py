@@ -212,7 +212,7 @@ class PastExposure:
     count: int  # n_{j,s}
     present: bool  # whether the person had a record in the release
     known_members: int = 0  # c: of the group, whom the adversary knows not to hold the value
-    excluded: int = 0  # H: of the group, who cannot hold the value beside one that persists
+    excluded: int = 0  # E: of the group, who cannot hold the value beside one that persists
 
     @property
     def exposure(self) -> Exposure:
