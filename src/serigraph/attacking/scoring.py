@@ -77,7 +77,7 @@ class Finding:
     highest: float
     control: float
     precision: float
-    above: int  # people rightly believed in with more than the threshold, if so many are right
+    above: int  # people rightly believed in with more than the threshold, if that share is right
     certain: int  # people rightly believed in with 99 % or more, if 90 % of these are right
     possible: int  # bets there were; more than guessed if a sample was drawn
     not_run: str = ""  # why, if it was not run

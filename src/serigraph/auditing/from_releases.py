@@ -3,10 +3,11 @@
 In a release whose regions are disjoint, n is the number of people that lie in a region. A region
 in which every cell is suppressed stands for the people who lie in no other one.
 
-Where regions overlap, whoever knows a person's quasi-identifiers cannot tell which group the person
-is in. Such a release is refused, unless the caller tolerates it; then each person is charged, value
-by value, for the largest n_s/n of the regions that it lies in, with n counted in records. That is
-an upper bound: the adversary may know the group from elsewhere, and can know no more than that.
+Where regions overlap, an adversary that knows a person's quasi-identifiers cannot tell which group
+the person is in. Such a release is refused, unless the caller tolerates it; then each person is
+charged, value by value, for the largest n_s/n of the regions that it lies in, with n counted in
+records. That is an upper bound: the adversary may know the group from elsewhere, and can know no
+more than that.
 """
 
 from __future__ import annotations
@@ -311,7 +312,7 @@ def _entries(
     policy: Policy,
     choice: ProtectedChoice,
 ) -> pl.DataFrame:
-    """The protected values of each group with the people that hold them, never more than so many:
+    """The protected values of each group with the people that hold them, at most the people in it:
     where a person may have several records, there can be more records than people."""
     values = CodedValues.of(release.record_values)
     held = holdings(policy, choice, values, len(release.record_values))

@@ -34,8 +34,8 @@ _NOTHING, _TEXT, _DATE, _INTEGER, _NUMBER, _PERSON = (
 
 
 def digest_of(names: Iterable[str], people: int, total: int) -> str:
-    """The digest of a table with these quasi-identifiers, so many people, and the sum of their
-    records."""
+    """The digest of a table with these quasi-identifiers, this number of people, and the sum of
+    their records."""
     lines = [_FORM, *(f"{len(name)} {name}" for name in sorted(names)), str(people), str(total)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 

@@ -57,7 +57,7 @@ def verify(
     Everybody in a group is charged for every protected value in it, whether present, absent or a
     holder. If presence is known to the adversary, it chooses among the present members only. It
     chooses among all but ``known_members`` of a group, whom it knows not to hold its values. Where
-    everybody has one value, whoever was published as a holder of one that persists cannot hold a
+    everybody has one value, people published as holders of one that persists cannot hold a
     transient one, and may be known to be in a group: such people do not count for it.
 
     ``whole`` is the population before suppression, if anything was suppressed. Its thresholds are
