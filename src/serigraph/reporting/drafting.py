@@ -265,12 +265,22 @@ def drafts(series: str | os.PathLike[str] | Series) -> tuple[Draft, ...]:
     return tuple(found)
 
 
-def discard_draft(series: str | os.PathLike[str] | Series, name: str, *, wait: float = 0.0) -> None:
-    """Remove a draft; the beginning of its name will do if no other begins like this."""
+def one_draft(series: str | os.PathLike[str] | Series, name: str) -> Draft:
+    """The draft with this name, or with the only name that begins like this."""
+    opened = series if isinstance(series, Series) else Series.open(Path(series))
+    wanted = find_draft(Layout(opened.path), name).name
+    return next(each for each in drafts(opened) if each.name == wanted)
+
+
+def discard_draft(series: str | os.PathLike[str] | Series, name: str, *, wait: float = 0.0) -> str:
+    """Remove a draft, and return its name; the beginning of it will do if no other begins like
+    this."""
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     layout = Layout(opened.path)
     with opened.writing(wait):
-        remove_draft(layout, find_draft(layout, name))
+        draft = find_draft(layout, name)
+        remove_draft(layout, draft)
+    return draft.name
 
 
 def publish_draft(
