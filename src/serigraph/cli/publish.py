@@ -21,13 +21,22 @@ _NAMED = 8  # suppressed values to list
 
 
 def command(
-    table: Annotated[str, typer.Argument(help="The table: CSV, Parquet, Arrow, DuckDB, ...")],
+    tables: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TABLE...",
+            help="The table: CSV, Parquet, Excel, a database, an address, - for standard input; "
+            "several are published as one.",
+        ),
+    ],
     series: Annotated[Path, typer.Option(help="Folder of the series.")],
     registry: Annotated[
         str | None, typer.Option(help="The population list, if there is one.")
     ] = None,
     label: Annotated[str, typer.Option(help="Release name [default: file name]")] = "",
-    query: Annotated[str, typer.Option(help="SQL, if the table is a DuckDB database.")] = "",
+    query: Annotated[
+        str, typer.Option(help="SQL or a table's name, for a database; a workbook's sheet.")
+    ] = "",
     allow_suppression: Annotated[
         bool, typer.Option("--allow-suppression", help="Leave out values that do not fit.")
     ] = False,
@@ -71,7 +80,7 @@ def command(
 
     with stages(STAGES) as progress:
         release = publish(
-            table,
+            tables[0] if len(tables) == 1 else tables,
             series,
             registry=registry,
             label=label,
