@@ -33,8 +33,8 @@ _TYPES: dict[int, Any] = {
     1184: pl.Datetime("us", "UTC"),
     1186: pl.Duration("us"),
     1266: pl.Time,
-    1700: pl.Decimal(38),
 }
+_NUMERIC = 1700  # whose scale differs from cell to cell
 _LISTS: dict[int, Any] = {
     1005: pl.Int64,
     1007: pl.Int64,
@@ -127,7 +127,10 @@ def _fetched(cursor: Any, where: str) -> pl.DataFrame:
     portions = [_portion(described, [])]
     while rows := cursor.fetchmany(_ROWS):
         portions.append(_portion(described, rows))
-    return pl.concat(portions, rechunk=True)
+    table = pl.concat(portions, rechunk=True)
+    return table.with_columns(
+        _as_decimals(table[name]) for name, code in described if code == _NUMERIC
+    )
 
 
 def _portion(described: list[tuple[str, int]], rows: list[tuple[Any, ...]]) -> pl.DataFrame:
@@ -141,21 +144,17 @@ def _column(name: str, code: int, cells: tuple[Any, ...]) -> pl.Series:
     if code in _LISTS:
         return pl.Series(name, cells, dtype=pl.List(_LISTS[code]))
     kind = _TYPES.get(code, pl.String)
-    if code == 1700:
-        # Scales differ from cell to cell; zeros at the end say nothing.
-        return pl.Series(name, [_plain(cell) for cell in cells], dtype=pl.String).cast(
-            pl.Decimal(38, _DECIMALS)
-        )
+    if code == _NUMERIC:
+        cells = tuple(None if cell is None or cell.is_nan() else f"{cell:f}" for cell in cells)
     if kind == pl.String:
         cells = tuple(None if cell is None else str(cell) for cell in cells)
     return pl.Series(name, cells, dtype=kind, strict=True)
 
 
-_DECIMALS = 12
-
-
-def _plain(number: Any) -> str | None:
-    return None if number is None or number.is_nan() else f"{number:f}"
+def _as_decimals(text: pl.Series) -> pl.Series:
+    """Numbers that were fetched as texts, with the decimals that they all need together."""
+    needed = text.str.strip_chars_end("0").str.extract(r"\.(\d*)$").str.len_chars().max()
+    return text.cast(pl.Decimal(38, needed if isinstance(needed, int) else 0))
 
 
 def _unheld(where: str) -> TableError:

@@ -13,7 +13,6 @@ import polars as pl
 from serigraph.errors import TableError
 from serigraph.policy import Reading
 from serigraph.tables.cells import text_of
-from serigraph.tables.header import repeated
 from serigraph.tables.queries import as_select, not_one_table, query_failed
 
 _TYPES: dict[type, Any] = {int: pl.Int64, float: pl.Float64, str: pl.String, bytes: pl.Binary}
@@ -38,14 +37,6 @@ def read_sqlite(path: Path, reading: Reading) -> pl.DataFrame:
         except sqlite3.Error as error:
             # The message may quote a cell.
             raise query_failed(type(error).__name__, where) from None
-    names = [name for name, _ in declared]
-    if same := repeated(names):
-        raise TableError(
-            "columns of the query have the same name",
-            where=where,
-            remedy="name each column with 'as'",
-            problems=same,
-        )
     columns = zip(*rows, strict=True) if rows else [()] * len(declared)
     return pl.DataFrame(
         [_column(name, kind, cells) for (name, kind), cells in zip(declared, columns, strict=True)]

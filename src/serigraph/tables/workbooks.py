@@ -70,7 +70,7 @@ def _cells(
         ).to_polars()
     except fastexcel.InvalidParametersError:  # nothing below the first row
         table = header.clear()
-    return header.row(0), table
+    return header.row(0) if header.height else (), table
 
 
 def _sheet_of(sheets: list[str], wanted: str | None, where: str) -> str:
