@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from serigraph.reporting import report_series as report
     from serigraph.reporting import verify_certificate as verify
     from serigraph.signing import make_key
+    from serigraph.tables import build_taxonomy as taxonomy
     from serigraph.utility import evaluate
 
 __getattr__, __dir__ = on_demand(
@@ -47,6 +48,7 @@ __getattr__, __dir__ = on_demand(
         "report": "serigraph.reporting:report_series",
         "verify": "serigraph.reporting:verify_certificate",
         "status": "serigraph.publishing",
+        "taxonomy": "serigraph.tables:build_taxonomy",
         "history": "serigraph.publishing",
     },
 )
@@ -67,5 +69,6 @@ __all__ = [
     "publish",
     "report",
     "status",
+    "taxonomy",
     "verify",
 ]

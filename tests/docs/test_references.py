@@ -24,11 +24,13 @@ from serigraph.publishing.standing import ValueStanding
 from serigraph.reporting.series_report import SeriesReport
 from serigraph.reporting.verifying import Verified
 from serigraph.signing import KeyPair
+from serigraph.tables import BuiltTaxonomy
 
 REFERENCE = ROOT / "docs/reference"
 RESULTS = [
     Attacked,
     Audit,
+    BuiltTaxonomy,
     Finding,
     NewSeries,
     KeyPair,

@@ -31,6 +31,7 @@ from serigraph.cli import (
     reproduce,
     simulate,
     status,
+    taxonomy,
     verify,
 )
 from serigraph.cli.limited_memory import is_memory_limited, supervised
@@ -66,6 +67,7 @@ for name, module in {
     "report": report,
     "verify": verify,
     "key": key,
+    "taxonomy": taxonomy,
     "evaluate": evaluate,
     "export": export,
     "simulate": simulate,
