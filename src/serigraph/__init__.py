@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from serigraph.reporting import report_series as report
     from serigraph.reporting import verify_certificate as verify
     from serigraph.signing import make_key
+    from serigraph.tables import build_taxonomy as taxonomy
     from serigraph.utility import evaluate
 
 __getattr__, __dir__ = on_demand(
@@ -53,6 +54,7 @@ __getattr__, __dir__ = on_demand(
         "report": "serigraph.reporting:report_series",
         "verify": "serigraph.reporting:verify_certificate",
         "status": "serigraph.publishing",
+        "taxonomy": "serigraph.tables:build_taxonomy",
         "history": "serigraph.publishing",
     },
 )
@@ -78,5 +80,6 @@ __all__ = [
     "publish_draft",
     "report",
     "status",
+    "taxonomy",
     "verify",
 ]

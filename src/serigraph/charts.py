@@ -8,6 +8,7 @@ sheet that a page needs once.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -31,6 +32,10 @@ svg.chart .bar { fill: #2f6f9f; }
 svg.chart .bar.beyond { fill: #b3261e; }
 svg.chart polyline { fill: none; stroke-width: 2; }
 """
+
+_FIGURE = (
+    "display:flex;flex-wrap:wrap;gap:16px;background:#fff;color:#1c2733;padding:8px;max-width:80em"
+)
 
 # Distinguishable in print and with colour-vision deficiency (Okabe and Ito).
 COLOURS = ("#2f6f9f", "#d55e00", "#00795c", "#b0578d", "#8a6d00", "#5a5a5a")
@@ -142,6 +147,19 @@ def drawing(title: str, description: str, parts: Sequence[str], height: float = 
         + "".join(parts)
         + "</svg>"
     )
+
+
+def figure(charts: Sequence[str]) -> str:
+    """Charts side by side with their style, for a page that is not ours; empty for none."""
+    if not charts:
+        return ""
+    beside = "".join(f"<div style='flex:1 1 320px;max-width:480px'>{each}</div>" for each in charts)
+    return f"<style>{CHART_STYLE}</style><div style='{_FIGURE}'>{beside}</div>"
+
+
+def charts_in(page: str) -> list[str]:
+    """The charts of a page, in order."""
+    return re.findall(r'<svg class="chart".*?</svg>', page, re.DOTALL)
 
 
 _LABELS = 10  # that fit under an axis

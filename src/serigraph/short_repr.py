@@ -20,6 +20,10 @@ class ShortRepr:
     def _facts(self) -> Mapping[str, object]:
         raise NotImplementedError
 
+    def _pictures(self) -> str:
+        """What a notebook shows below the facts, as HTML."""
+        return ""
+
     def _shown(self) -> list[tuple[str, str]]:
         return [(name, _line(fact)) for name, fact in self._facts().items()]
 
@@ -36,7 +40,8 @@ class ShortRepr:
             f"<td style='text-align:left'>{escape(fact)}</td></tr>"
             for name, fact in self._shown()
         )
-        return f"<table><caption>{escape(type(self).__name__)}</caption>{rows}</table>"
+        table = f"<table><caption>{escape(type(self).__name__)}</caption>{rows}</table>"
+        return table + self._pictures()
 
 
 class Undisclosed:

@@ -33,10 +33,11 @@ def test_a_pipe_gets_the_result_only(publication: list[str]) -> None:
     assert "\r" not in run.stdout
 
 
-def test_a_terminal_gets_a_bar_beside_the_result(publication: list[str]) -> None:
+def seen_on_a_terminal(command: list[str]) -> tuple[bytes, bytes]:
+    """What the terminal gets, and what the pipe beside it."""
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
-    process = subprocess.Popen(publication, stdout=subprocess.PIPE, stderr=theirs, env=environment)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=environment)
     os.close(theirs)
     seen = bytearray()
     while True:
@@ -50,6 +51,11 @@ def test_a_terminal_gets_a_bar_beside_the_result(publication: list[str]) -> None
     out, _ = process.communicate()
     os.close(ours)
     assert process.returncode == 0
+    return bytes(seen), out
+
+
+def test_a_terminal_gets_a_bar_beside_the_result(publication: list[str]) -> None:
+    seen, out = seen_on_a_terminal(publication)
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode())
     assert "━" in shown
     for stage in ("forming groups", "writing"):
@@ -59,3 +65,16 @@ def test_a_terminal_gets_a_bar_beside_the_result(publication: list[str]) -> None
     assert "\nRelease 1, first: 200 people published\n" in out.decode()
     assert b"\x1b" not in out
     assert seen.rstrip().endswith((b"\x1b[2K", b"\x1b[?25h"))
+
+
+def test_python_shows_the_same_bar_unless_told_otherwise(publication: list[str]) -> None:
+    *_, table, _, series = publication
+    published = f"import serigraph; print(serigraph.publish({table!r}, {series!r}).record.number)"
+    seen, out = seen_on_a_terminal([sys.executable, "-c", published])
+    assert "━" in seen.decode()
+    assert out.split() == [b"1"]
+    audited = "from serigraph.auditing import audit_series as audit; "
+    quiet = f"print(audit({series!r}, progress=lambda _: None).audit.is_within)"
+    seen, out = seen_on_a_terminal([sys.executable, "-c", audited + quiet])
+    assert seen == b""
+    assert out.split() == [b"True"]

@@ -26,11 +26,13 @@ from serigraph.reporting import Draft
 from serigraph.reporting.series_report import SeriesReport
 from serigraph.reporting.verifying import Verified
 from serigraph.signing import KeyPair
+from serigraph.tables import BuiltTaxonomy
 
 REFERENCE = ROOT / "docs/reference"
 RESULTS = [
     Attacked,
     Audit,
+    BuiltTaxonomy,
     Differences,
     Draft,
     Finding,

@@ -122,7 +122,9 @@ def test_before_the_first_release(tmp_path: Path) -> None:
     [
         {"return_rate": 1.5},
         {"releases": 3},
-        {"thresholds": [0.5]},
+        {"thresholds": [1.5]},
+        {"thresholds": float("nan")},
+        {"thresholds": 1.0},
         {"thresholds": ["x"]},
         {"thresholds": [1]},
         {"thresholds": [Fraction(3, 2)]},

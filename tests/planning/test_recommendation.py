@@ -6,7 +6,9 @@ import random
 import re
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -183,3 +185,16 @@ def test_thresholds_are_written_as_in_a_policy(tmp_path: Path) -> None:
         table, series, releases=2, thresholds=["1/3", 4, "l=5", "20%", Fraction(1, 6)]
     )
     assert {row.threshold for row in made.outlooks} == {"1/2", "1/3", "1/4", "1/5", "1/6"}
+
+
+def test_numbers_are_those_that_people_type(tmp_path: Path) -> None:
+    table = clinic(releases=1, people=200, registered=300, seed=1).tables[0]
+    series = new_series(tmp_path / "clinic", policy_text())
+
+    def compared(given: Any) -> set[str]:
+        made = serigraph.plan(table, series, releases=2, thresholds=given, factors=2.5)
+        return {row.threshold for row in made.outlooks} - {"1/2"}
+
+    assert compared(0.3) == compared([0.3]) == compared("0.3") == {"3/10"}  # not 0.299999...
+    assert compared(3) == compared([3]) == compared(("1/3",)) == {"1/3"}
+    assert compared(np.float64(0.1)) == {"1/10"}

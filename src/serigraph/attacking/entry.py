@@ -26,6 +26,7 @@ from serigraph.attacking.suppression import Suppression
 from serigraph.errors import InputRefused
 from serigraph.ledger import Series
 from serigraph.policy import Policy
+from serigraph.runtime.stages import shows_progress
 from serigraph.short_repr import ShortRepr
 
 ATTACKS: tuple[Attack, ...] = (
@@ -75,6 +76,7 @@ class Attacked(ShortRepr):
         }
 
 
+@shows_progress(("reading", "attacking"))
 def attack(
     series: str | os.PathLike[str] | Series | None = None,
     *,

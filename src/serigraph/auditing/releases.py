@@ -15,11 +15,13 @@ from serigraph.auditing.reading import read_release
 from serigraph.auditing.result import Examined, examine, notes_on_known_members
 from serigraph.errors import InputRefused
 from serigraph.policy import Policy, read_policy
+from serigraph.runtime.stages import shows_progress
 from serigraph.tables import read_table
 
 RELEASES_STAGES = ("reading", "matching people", "computing")
 
 
+@shows_progress(RELEASES_STAGES)
 def audit_releases(
     releases: Sequence[Any],
     policy: str | Path | Policy,

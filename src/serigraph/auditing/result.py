@@ -14,7 +14,9 @@ from serigraph.auditing.crowds import CrowdsAfter
 from serigraph.auditing.evidence import Evidence
 from serigraph.auditing.figures import Figures
 from serigraph.auditing.tally import OtherAssumption, Tally, tally
+from serigraph.charts import figure
 from serigraph.records import Exposure
+from serigraph.risk_charts import closeness_chart, distribution_chart
 from serigraph.short_repr import ShortRepr
 
 
@@ -74,6 +76,12 @@ class Audit(ShortRepr):
             "files agree": "yes" if self.files_agree else "no",
             "notes": len(self.notes),
         }
+
+    def _pictures(self) -> str:
+        labels = [each.label for each in self.releases]
+        worst = [each.so_far.worst for each in self.releases]
+        shares = self.over_all.by_share_of_threshold
+        return figure([closeness_chart(labels, worst), distribution_chart(shares, is_sample=False)])
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,12 @@ from serigraph.auditing.result import Examined, audit_of, notes_on_known_members
 from serigraph.errors import SeriesError
 from serigraph.ledger import Series, notes_on_unknown
 from serigraph.privacy.thresholds import parse_threshold
+from serigraph.runtime.stages import shows_progress
 
 SERIES_STAGES = ("checking digests", "comparing files", "reading the ledger", "computing")
 
 
+@shows_progress(SERIES_STAGES)
 def audit_series(
     series: str | os.PathLike[str] | Series,
     *,

@@ -34,6 +34,7 @@ from serigraph.cli import (
     reproduce,
     simulate,
     status,
+    taxonomy,
     verify,
 )
 from serigraph.cli.limited_memory import is_memory_limited, supervised
@@ -72,6 +73,7 @@ for name, module in {
     "report": report,
     "verify": verify,
     "key": key,
+    "taxonomy": taxonomy,
     "evaluate": evaluate,
     "export": export,
     "simulate": simulate,

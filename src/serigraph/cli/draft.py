@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from serigraph.cli.output import Json, plain, print_json, say, stages
 from serigraph.cli.publish import tell_closest, tell_figures, tell_series
 from serigraph.cli.release_options import (
+    TABLES,
     After,
     AllowSuppression,
     AssumeTransient,
@@ -20,6 +19,7 @@ from serigraph.cli.release_options import (
     SeriesOption,
     Sign,
     Wait,
+    as_one,
 )
 from serigraph.cli.value_list import value_lines
 
@@ -30,7 +30,7 @@ _SHOWN = 8  # values whose holders have become more or fewer
 
 
 def command(
-    table: Annotated[str, typer.Argument(help="The table: CSV, Parquet, Arrow, DuckDB, ...")],
+    tables: Annotated[list[str], TABLES],
     series: SeriesOption,
     registry: Registry = None,
     label: Label = "",
@@ -53,7 +53,7 @@ def command(
 
     with stages(STAGES) as progress:
         made = draft(
-            table,
+            as_one(tables),
             series,
             registry=registry,
             label=label,

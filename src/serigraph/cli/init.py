@@ -14,14 +14,19 @@ from serigraph.cli.value_list import value_lines
 
 def command(
     series: Annotated[Path, typer.Argument(help="Folder of the new series.")],
-    table: Annotated[Path, typer.Option("--from", help="The table of the first release.")],
+    tables: Annotated[
+        list[str],
+        typer.Option("--from", help="The table of the first release; several make one table."),
+    ],
     person: Annotated[
         str, typer.Option(help="The column with the person's id [default: guessed]")
     ] = "",
     sensitive: Annotated[str, typer.Option(help="The sensitive column [default: guessed]")] = "",
-    query: Annotated[str, typer.Option(help="SQL, if the table is a DuckDB database.")] = "",
+    query: Annotated[
+        str, typer.Option(help="SQL or a table's name, for a database; a workbook's sheet.")
+    ] = "",
     also: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
             metavar="TABLE",
             help="The same people at another time, to see which values persist; repeatable.",
@@ -38,10 +43,11 @@ def command(
 ) -> None:
     """Start a series: propose a policy from the first table."""
     from serigraph.publishing import begin
+    from serigraph.tables.addresses import is_path, shown
 
     begun = begin(
         series,
-        table,
+        tables[0] if len(tables) == 1 else tables,
         person=person,
         sensitive=sensitive,
         query=query,
@@ -65,7 +71,8 @@ def command(
         say(f"Please check: {note}")
     say("Read the policy and correct it: the promise is fixed once a release is out.")
     given = f" --query {quote(query)}" if query else ""
-    say(f"Then: serigraph publish {quote(str(table))} --series {quote(str(series))}{given}")
+    named = " ".join(quote(each) if is_path(each) else shown(each) for each in tables)
+    say(f"Then: serigraph publish {named} --series {quote(str(series))}{given}")
 
 
 def _by_reason(left_out: dict[str, str]) -> dict[str, str]:

@@ -16,6 +16,7 @@ import typer
 from serigraph.cli.limited_memory import is_memory_limited
 from serigraph.errors import SerigraphError
 from serigraph.runtime.progress import Progress, no_progress
+from serigraph.runtime.stages import stages as shown
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -77,27 +78,8 @@ def percent(part: float) -> str:
 def stages(names: Sequence[str]) -> Iterator[Progress]:
     """A progress bar over named stages, on a terminal only. Not under a memory limit: the bar would
     keep moving while nothing else does."""
-    if not sys.stderr.isatty() or is_memory_limited():
+    if is_memory_limited():
         yield no_progress
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    with Bar(
-        SpinnerColumn(),
-        TextColumn("{task.description:<20}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        redirect_stdout=sys.stdout.isatty(),  # a pipe gets the output while the bar is shown
-    ) as bar:
-        task = bar.add_task(names[0], total=len(names))
-
-        def show(stage: str, done: int = 0, total: int = 1, /) -> None:
-            before = names.index(stage) if stage in names else 0
-            shown = f"{stage} {done / total:.0%}" if done else stage
-            bar.update(task, description=shown, completed=before + done / total, refresh=True)
-
-        yield show
+    with shown(names) as progress:
+        yield progress

@@ -54,7 +54,9 @@ def command(
         list[str] | None,
         typer.Option("--alpha", help="Compare a geometric strategy with this factor; repeatable."),
     ] = None,
-    query: Annotated[str, typer.Option(help="SQL, if the table is a DuckDB database.")] = "",
+    query: Annotated[
+        str, typer.Option(help="SQL or a table's name, for a database; a workbook's sheet.")
+    ] = "",
     out: Annotated[Path | None, typer.Option(help="Write the plots to this HTML file.")] = None,
     as_json: Json = False,
 ) -> None:

@@ -11,6 +11,7 @@ import typer
 from serigraph.cli.engine import EngineName, EngineOption, MasterOption, SettingOption, chosen
 from serigraph.cli.output import Json, plain, print_json, say, stages
 from serigraph.cli.release_options import (
+    TABLES,
     After,
     AllowSuppression,
     AssumeTransient,
@@ -22,6 +23,7 @@ from serigraph.cli.release_options import (
     SeriesOption,
     Sign,
     Wait,
+    as_one,
 )
 from serigraph.cli.value_list import value_lines
 from serigraph.errors import InputRefused, NotTold
@@ -34,7 +36,7 @@ _NAMED = 8  # suppressed values to list
 
 
 def command(
-    table: Annotated[str, typer.Argument(help="The table: CSV, Parquet, Arrow, DuckDB, ...")] = "",
+    tables: Annotated[list[str] | None, TABLES] = None,
     *,
     series: SeriesOption,
     draft: Annotated[
@@ -71,17 +73,17 @@ def command(
     }
     if draft:
         is_elsewhere = engine is not EngineName.LOCAL
-        _refuse_beside_draft(dry_run=dry_run, table=table, engine=is_elsewhere, **options)
+        _refuse_beside_draft(dry_run=dry_run, table=tables, engine=is_elsewhere, **options)
         release = _published_draft(series, draft, wait, after)
         _report(release, as_json)
         return
-    if not table:
+    if not tables:
         raise InputRefused(
             "there is nothing to publish", remedy="give a table, or a draft with --draft NAME"
         )
     options |= {"wait": wait, "after": after, "engine": chosen(engine, master, spark_setting)}
     if dry_run:
-        _try_out(table, series, options, as_json)
+        _try_out(as_one(tables), series, options, as_json)
         return
     from serigraph.publishing import STAGES
     from serigraph.reporting import publish_with_report as publish
@@ -89,7 +91,7 @@ def command(
 
     with stages(STAGES) as progress:
         release = publish(
-            table,
+            as_one(tables),
             series,
             **options,
             progress=progress,
@@ -116,7 +118,9 @@ def _refuse_beside_draft(**options: object) -> None:
         )
 
 
-def _try_out(table: str, series: Path, options: Mapping[str, Any], as_json: bool) -> None:
+def _try_out(
+    table: str | list[str], series: Path, options: Mapping[str, Any], as_json: bool
+) -> None:
     from serigraph.cli.draft import preview_json, tell_preview
     from serigraph.reporting.drafting import STAGES, dry_run
 

@@ -7,10 +7,17 @@ from typing import Annotated
 
 import typer
 
+TABLES = typer.Argument(
+    metavar="TABLE...",
+    help="The table: CSV, Parquet, Excel, a database, an address, - for standard input; several "
+    "are published as one.",
+)
 SeriesOption = Annotated[Path, typer.Option(help="Folder of the series.")]
 Registry = Annotated[str | None, typer.Option(help="The population list, if there is one.")]
 Label = Annotated[str, typer.Option(help="Release name [default: file name]")]
-Query = Annotated[str, typer.Option(help="SQL, if the table is a DuckDB database.")]
+Query = Annotated[
+    str, typer.Option(help="SQL or a table's name, for a database; a workbook's sheet.")
+]
 AllowSuppression = Annotated[
     bool, typer.Option("--allow-suppression", help="Leave out values that do not fit.")
 ]
@@ -38,3 +45,8 @@ After = Annotated[
 Sign = Annotated[
     Path | None, typer.Option(metavar="KEY", help="Sign the certificate with this key.")
 ]
+
+
+def as_one(tables: list[str]) -> str | list[str]:
+    """What is named on the command line, as publish takes it: one name is no list."""
+    return tables[0] if len(tables) == 1 else tables

@@ -21,6 +21,8 @@ from serigraph.privacy.link_chances import LinkGaps
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import parse_threshold
 
+Threshold = int | float | str | Fraction  # as people type it
+
 _DIGITS = 6  # of a chance, to keep the section readable
 
 
@@ -56,7 +58,7 @@ def candidates(
     *,
     releases: int,
     return_rate: float,
-    thresholds: Sequence[int | str | Fraction],
+    thresholds: Sequence[Threshold],
     lengths: Sequence[int],
     factors: Sequence[int | float | str | Fraction],
 ) -> tuple[Candidate, ...]:
@@ -86,9 +88,14 @@ def candidates(
     return tuple(found)
 
 
-def _threshold(given: int | str | Fraction) -> Fraction:
+def _threshold(given: Threshold) -> Fraction:
+    """The threshold that was typed: of a float, the shortest decimal number that is this float.
+
+    >>> _threshold(0.3), _threshold("1/3"), _threshold(3)
+    (Fraction(3, 10), Fraction(1, 3), Fraction(1, 3))
+    """
     try:
-        return parse_threshold(given)
+        return parse_threshold(Fraction(repr(float(given))) if isinstance(given, float) else given)
     except (TypeError, ValueError) as error:
         raise InputRefused(
             f"a plan cannot compare the threshold {given!r}: {error}",

@@ -5,26 +5,28 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from serigraph.charts import figure
 from serigraph.errors import InputRefused
 from serigraph.ledger import Reader, Series
 from serigraph.model import Past, Population, Standing, ValueOverTime, shares_of, standing
-from serigraph.planning.candidates import Candidate, candidates
+from serigraph.planning.candidates import Candidate, Threshold, candidates
 from serigraph.planning.outlook import Cover, Outlook, ValueFit, fits, links_left
 from serigraph.planning.persistence import (
     PersistenceCost,
     persistence_costs,
     transient_cost,
 )
+from serigraph.planning.plots import mean_size_chart, ratio_chart
 from serigraph.planning.recommendation import Recommendation, recommend
 from serigraph.planning.rehearsal import Expected, Stage, rehearse
 from serigraph.planning.returning import ReturnRate, return_rate_of
 from serigraph.policy import Policy, read_policy
+from serigraph.runtime.stages import shows_progress
 from serigraph.short_repr import ShortRepr
 from serigraph.tables import ProtectedChoice, prepare, read_table
 from serigraph.tables.value_list import ValueList
@@ -60,7 +62,12 @@ class SeriesPlan(ShortRepr):
             "because": self.recommendation.reason,
         }
 
+    def _pictures(self) -> str:
+        charts = (ratio_chart(self.outlooks), mean_size_chart(self.outlooks))
+        return figure(charts if self.outlooks else ())
 
+
+@shows_progress(STAGES)
 def plan(
     table: Any,
     series: str | os.PathLike[str] | Series,
@@ -68,9 +75,9 @@ def plan(
     registry: Any = None,
     releases: int = 20,
     return_rate: float | None = None,
-    thresholds: Sequence[int | str | Fraction] = (),
-    lengths: Sequence[int] = (),
-    factors: Sequence[int | float | str | Fraction] = (),
+    thresholds: Threshold | Sequence[Threshold] = (),
+    lengths: int | Sequence[int] = (),
+    factors: Threshold | Sequence[Threshold] = (),
     query: str = "",
     most_rehearsed: int = 4_000,
     progress: Callable[[str], None] = lambda _stage: None,
@@ -78,8 +85,9 @@ def plan(
     """Compare strategies on the table of the next release; nothing is written.
 
     ``releases`` is the planned length of the series, including releases already out.
-    ``thresholds`` (written as in a policy; an integer is l), ``lengths`` (k' of the constant ratio)
-    and ``factors`` (alpha of the geometric strategy) are tried in all combinations. Group sizes
+    ``thresholds`` (0.5 or "1/2"; an integer is l), ``lengths`` (k' of the constant ratio) and
+    ``factors`` (alpha of the geometric strategy), one or several, are tried in all combinations. A
+    float is the decimal number that was typed. Group sizes
     come from rehearsals of all releases ahead, with at most ``most_rehearsed`` people, by the
     engine that makes real releases.
     """
@@ -134,9 +142,9 @@ def plan(
         ),
         releases=releases,
         return_rate=rate.rate,
-        thresholds=thresholds,
-        lengths=lengths,
-        factors=factors,
+        thresholds=_several(thresholds),
+        lengths=_several(lengths),
+        factors=_several(factors),
     )
     stage = Stage(
         form=policy.output.form,
@@ -210,6 +218,11 @@ def plan(
         else Recommendation(compared[0].name, "No value is transient.", compared[0].toml),
         costs=costs,
     )
+
+
+def _several(given: Any) -> Sequence[Any]:
+    """What was typed as a list; one thing is a list of one."""
+    return given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
 
 
 def _all_transient(population: Population) -> Population:

@@ -13,6 +13,7 @@ from serigraph.policy import Persistence, Reading
 from serigraph.publishing.proposal import propose_policy
 from serigraph.short_repr import ShortRepr
 from serigraph.tables import read_table
+from serigraph.tables.addresses import shown
 from serigraph.tables.value_list import ValueList
 
 
@@ -56,11 +57,10 @@ def begin(
     persist; ``query`` reads these too. ``persistence`` is what the publisher knows of the values:
     "transient", "permanent" or "any".
     """
-    source = str(table) if isinstance(table, str | os.PathLike) else "a data frame"
     reading = Reading(query=query or None)
     proposal = propose_policy(
         read_table(table, reading),
-        source,
+        shown(table),
         person=person,
         sensitive=sensitive,
         also=[read_table(each, reading) for each in also],

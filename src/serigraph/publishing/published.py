@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from serigraph.charts import charts_in, figure
 from serigraph.engines import Plan, VerifiedRelease
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.model import Past
@@ -250,3 +251,11 @@ class Published(ShortRepr):
             "notes": len(self.notes),
             "folder": self.folder,
         }
+
+    def _pictures(self) -> str:
+        """The charts of the release's report, if it has one."""
+        try:
+            page = (self.folder / "report.html").read_text(encoding="utf-8")
+        except OSError:
+            return ""
+        return figure(charts_in(page))

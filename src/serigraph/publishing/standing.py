@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from serigraph.charts import figure
 from serigraph.errors import InputRefused
 from serigraph.ledger import PastExposure, Reader, ReleaseRecord, Series, notes_on_unknown
 from serigraph.ledger.parts import COHORTS, has_part
@@ -21,6 +22,7 @@ from serigraph.privacy.alikeness import crowd_probability
 from serigraph.privacy.breach import breach_probability
 from serigraph.publishing.persistence import Assumption, notes_on_persistence
 from serigraph.publishing.published import ClosestPairs, closest_pairs, threshold_left
+from serigraph.risk_charts import budget_chart, closeness_chart
 from serigraph.short_repr import ShortRepr, at_most
 from serigraph.tables import ProtectedChoice
 
@@ -80,6 +82,13 @@ class Status(ShortRepr):
             "pairs near the limit": self.spent[-1],
             "notes": len(self.notes),
         }
+
+    def _pictures(self) -> str:
+        if not self.releases:
+            return ""
+        labels = [each.label for each in self.releases]
+        worst = [each.in_series for each in self.closest]
+        return figure([closeness_chart(labels, worst), budget_chart(self.spent)])
 
 
 @dataclass(frozen=True)

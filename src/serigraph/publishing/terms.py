@@ -9,7 +9,6 @@ a spreadsheet run as formulas?
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -34,6 +33,7 @@ from serigraph.recoding.output import is_formula
 from serigraph.recoding.tables import COHORT, GROUP
 from serigraph.records import WorstPair, worst_of
 from serigraph.tables import ProtectedChoice
+from serigraph.tables.addresses import name_of
 from serigraph.tables.cells import counted
 
 # Panels share far more people than this with earlier tables; after a change in how ids are written,
@@ -229,7 +229,7 @@ def check_registry(
 
 def default_label(table: Any, number: int) -> str:
     """The file name, with dashes for what a folder name cannot hold."""
-    named = Path(table).name.split(".")[0] if isinstance(table, str | os.PathLike) else ""
+    named = name_of(table).split(".")[0]
     return re.sub(r"[^A-Za-z0-9_-]+", "-", named).strip("_-") or f"release-{number}"
 
 

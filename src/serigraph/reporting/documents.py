@@ -14,11 +14,12 @@ from serigraph.attacking.draft import refuse_leaks
 from serigraph.ledger import storage_errors
 from serigraph.ledger.storage import digest_tree, write_durably
 from serigraph.privacy.thresholds import threshold_text
-from serigraph.publishing import Published, Unpublished, publish
+from serigraph.publishing import STAGES, Published, Unpublished, publish
 from serigraph.reporting.certificate import NAME, Certificate, Guaranteed
 from serigraph.reporting.page import render
 from serigraph.reporting.release_page import release_page
 from serigraph.reporting.risk import attacked, measure_risk, risk_of
+from serigraph.runtime.stages import shows_progress
 from serigraph.signing import SIGNATURE
 
 REPORT = "report.html"
@@ -53,7 +54,7 @@ def _with_documents(function: Callable[Options, Published]) -> Callable[Options,
 
 
 # The public entry point: publishes with both documents unless the caller passes others.
-publish_with_report = _with_documents(publish)
+publish_with_report = shows_progress(STAGES)(_with_documents(publish))
 
 
 def certificate_of(release: Unpublished, files: Mapping[str, str]) -> Certificate:

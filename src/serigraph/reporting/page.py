@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from serigraph._version import __version__
-from serigraph.charts import CHART_STYLE, Bar, Line, column_chart, line_chart
+from serigraph.charts import CHART_STYLE, Bar, column_chart
 from serigraph.policy.sections import Publisher
 from serigraph.publishing.persistence import Assumption, listed, names_of
 from serigraph.publishing.published import SingledOut
@@ -240,35 +240,6 @@ LOWERED_THRESHOLDS = (
     "was deducted for everybody."
 )
 UNPROTECTED_VALUES = "Values that are not protected can be linked to a person with certainty."
-
-
-def distribution_chart(by_share_of_threshold: Sequence[int], *, is_sample: bool) -> str:
-    """Pairs by the share of their threshold reached."""
-    shares = by_share_of_threshold
-    names = [f"{10 * (tenth + 1)} %" for tenth in range(len(shares) - 1)] + ["above"]
-    title = "Pairs by probability, as a share of the threshold"
-    return column_chart(
-        title + (" (sample)" if is_sample else ""),
-        [
-            Bar(name, float(pairs), is_beyond=name == "above")
-            for name, pairs in zip(names, shares, strict=True)
-        ],
-        x="up to this share of the threshold",
-        y="pairs of a person and a value",
-    )
-
-
-def closeness_chart(labels: Sequence[str], worst: Sequence[WorstPair | None]) -> str:
-    """How close any pair of the series has come to its threshold, from release to release."""
-    points = [(float(n), float(pair.share) if pair else 0.0) for n, pair in enumerate(worst, 1)]
-    return line_chart(
-        "Largest share of a threshold reached so far",
-        [Line("any pair of the series", points)],
-        x=f"release (1 = {labels[0]})" if labels else "release",
-        y="share of the threshold",
-        limit=1.0,
-        limit_name="threshold =",
-    )
 
 
 def width_chart(widths: Mapping[str, float], form: str) -> str:

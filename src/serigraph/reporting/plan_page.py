@@ -8,6 +8,7 @@ from pathlib import Path
 from serigraph.charts import Bar, Line, line_chart, share_chart
 from serigraph.ledger import storage_errors
 from serigraph.planning import SeriesPlan
+from serigraph.planning.plots import mean_size_chart, ratio_chart
 from serigraph.publishing.persistence import names_of
 from serigraph.reporting.page import Page, Section, Table, percent, render
 
@@ -83,18 +84,7 @@ def _ratios(plan: SeriesPlan) -> Section:
         "Members required per holder at the j-th exposure",
         lead="A person's j-th exposure to a value takes a group with at least this many members "
         "per holder of the value. Where a line ends, the budget is used up.",
-        charts=[
-            line_chart(
-                "Ratio by exposure",
-                [
-                    Line(each.short_name, [(float(j), r) for j, r in enumerate(each.ratios, 1)])
-                    for each in plan.outlooks
-                ],
-                x="exposure",
-                y="members per holder",
-                is_log=True,
-            )
-        ],
+        charts=[ratio_chart(plan.outlooks)],
         tables=[
             Table(
                 [
@@ -123,22 +113,7 @@ def _expected(plan: SeriesPlan) -> Section:
         lead=f"Rehearsed with {plan.rehearsed_people:,} of the people: each release was made in "
         "memory by the engine that makes real releases.",
         charts=[
-            line_chart(
-                "Mean size of the groups with a protected value",
-                [
-                    Line(
-                        each.short_name,
-                        [
-                            (float(n), release.mean_size)
-                            for n, release in enumerate(each.expected, 1)
-                        ],
-                    )
-                    for each in plan.outlooks
-                ],
-                x="release from now",
-                y="people",
-                is_log=True,
-            ),
+            mean_size_chart(plan.outlooks),
             line_chart(
                 "Values suppressed",
                 [

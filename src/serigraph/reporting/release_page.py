@@ -18,10 +18,8 @@ from serigraph.reporting.page import (
     Page,
     Section,
     Table,
-    closeness_chart,
     closest,
     context_section,
-    distribution_chart,
     exact,
     files_table,
     governance_facts,
@@ -36,6 +34,7 @@ from serigraph.reporting.page import (
     width_fact,
 )
 from serigraph.reporting.risk import ReleaseRisk
+from serigraph.risk_charts import closeness_chart, distribution_chart
 
 _VALUES_SHOWN = 12
 _AHEAD = 1024  # exposures to look ahead for the end of the budget

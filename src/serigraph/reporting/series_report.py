@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from serigraph._version import __version__
-from serigraph.auditing import Audit, audit_series
+from serigraph.auditing import SERIES_STAGES, Audit, audit_series
 from serigraph.auditing.cohorts import CohortsAfter
 from serigraph.charts import Line, line_chart
 from serigraph.errors import GuaranteeExceeded, LedgerDamaged
@@ -31,10 +31,8 @@ from serigraph.reporting.page import (
     Page,
     Section,
     Table,
-    closeness_chart,
     closest,
     context_section,
-    distribution_chart,
     exact,
     files_table,
     governance_facts,
@@ -48,6 +46,8 @@ from serigraph.reporting.page import (
     width_chart,
     width_fact,
 )
+from serigraph.risk_charts import closeness_chart, distribution_chart
+from serigraph.runtime.stages import shows_progress
 from serigraph.short_repr import ShortRepr
 from serigraph.signing import SIGNATURE, SigningKey
 
@@ -72,6 +72,7 @@ class SeriesReport(ShortRepr):
         }
 
 
+@shows_progress(SERIES_STAGES)
 def report_series(
     series: str | os.PathLike[str] | Series,
     out: str | os.PathLike[str] | None = None,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from serigraph.runtime.on_demand import on_demand
 
 if TYPE_CHECKING:
+    from serigraph.tables.hierarchies import BuiltTaxonomy, build_taxonomy
     from serigraph.tables.preparing import Prepared, prepare
     from serigraph.tables.protection import ProtectedChoice
     from serigraph.tables.reading import read_table
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = on_demand(
     __name__,
     {
+        "BuiltTaxonomy": "serigraph.tables.hierarchies",
+        "build_taxonomy": "serigraph.tables.hierarchies",
         "Prepared": "serigraph.tables.preparing",
         "ProtectedChoice": "serigraph.tables.protection",
         "prepare": "serigraph.tables.preparing",
@@ -21,4 +24,12 @@ __getattr__, __dir__ = on_demand(
     },
 )
 
-__all__ = ["Prepared", "ProtectedChoice", "prepare", "read_table", "read_taxonomy"]
+__all__ = [
+    "BuiltTaxonomy",
+    "Prepared",
+    "ProtectedChoice",
+    "build_taxonomy",
+    "prepare",
+    "read_table",
+    "read_taxonomy",
+]

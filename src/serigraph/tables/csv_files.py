@@ -118,14 +118,15 @@ _LINES_NAMED = 5
 _DELIMITERS_COUNTED = 50  # of a row; whatever has as many of them on a line is one
 
 
-def read_csv(path: Path, reading: Reading, *, compressed: bool) -> pl.DataFrame:
-    """The table of a CSV file, all columns as text."""
-    where = str(path)
-    data = _decompressed(path) if compressed else None
-    beginning = data[:_BEGINNING] if data is not None else _beginning(path)
+def read_csv(
+    source: Path | bytes, reading: Reading, where: str, *, compressed: bool
+) -> pl.DataFrame:
+    """The table of a CSV file or of its bytes, all columns as text."""
+    if compressed:
+        source = _decompressed(source, where)
+    beginning = source[:_BEGINNING] if isinstance(source, bytes) else _beginning(source)
     dialect = _dialect(beginning, reading, where)
     check_header(dialect, where)
-    source = path if data is None else data
     plain = _read_plain(source, dialect)
     if plain is not None:
         return plain
@@ -134,7 +135,7 @@ def read_csv(path: Path, reading: Reading, *, compressed: bool) -> pl.DataFrame:
     except pa.ArrowInvalid as error:
         if reading.encoding is None and "UTF8" in str(error):
             # The letters beyond ASCII came after the part that the detection looked at.
-            data = path.read_bytes() if data is None else data
+            data = source if isinstance(source, bytes) else source.read_bytes()
             fallback = Dialect(
                 dialect.delimiter, dialect.quote, western_encoding(data), dialect.header
             )
@@ -279,13 +280,13 @@ def _parse(source: Path | bytes, dialect: Dialect, where: str) -> pa.Table:
     return table
 
 
-def _decompressed(path: Path) -> bytes:
+def _decompressed(source: Path | bytes, where: str) -> bytes:
     try:
-        return gzip.decompress(path.read_bytes())
+        return gzip.decompress(source if isinstance(source, bytes) else source.read_bytes())
     except (EOFError, OSError, zlib.error):
         raise TableError(
             "the compressed file is damaged or cut short",
-            where=str(path),
+            where=where,
             remedy="compress the table again",
         ) from None
 

@@ -1,9 +1,11 @@
-"""One entry point for every kind of table: files, data frames, Arrow tables, DuckDB relations."""
+"""One entry point for every kind of table: files, folders, addresses, standard input, data frames,
+Arrow tables, DuckDB relations."""
 
 from __future__ import annotations
 
 import os
-import re
+import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,18 +14,33 @@ import polars as pl
 
 from serigraph.errors import TableError
 from serigraph.policy import Reading
+from serigraph.tables.addresses import (
+    STORES,
+    is_database,
+    is_standard_input,
+    name_of,
+    refuse_unread,
+    scheme_of,
+    shown,
+    whole,
+)
 from serigraph.tables.extras import optional_package
-from serigraph.tables.formats import format_of, guarded
+from serigraph.tables.formats import guarded, read_file
 from serigraph.tables.header import check_number, repeated
+from serigraph.tables.parts import files_below, parts_of_folder, stacked, with_partition
+from serigraph.tables.postgres import read_postgres
+from serigraph.tables.stores import Stored
 from serigraph.texts import check_path
 
 
 def read_table(source: Any, reading: Reading | None = None) -> pl.DataFrame:
     """The rows and columns of ``source``, as they are.
 
-    ``source`` is the path of a CSV, TSV (also compressed by gzip), Parquet, Arrow, DuckDB, Stata,
-    SPSS or SAS file, a data frame of Polars (eager or lazy) or pandas, an Arrow table, a DuckDB
-    relation, or anything else with ``__arrow_c_stream__``. Cells of CSV files come as text:
+    ``source`` is the path of a CSV, TSV (also compressed by gzip), Parquet, Arrow, Excel, DuckDB,
+    SQLite, Stata, SPSS or SAS file, or of a folder of Parquet files; "-" for standard input; the
+    address of a file in a store or of a PostgreSQL database; a data frame of Polars (eager or lazy)
+    or pandas, an Arrow table, a DuckDB relation, or anything else with ``__arrow_c_stream__``; or a
+    list of these, whose rows make one table. Cells of CSV files come as text:
     ``prepare`` gives them the types that the policy says. Raises ``TableError`` or
     ``MissingExtra``, without any cell in the message.
     """
@@ -42,10 +59,82 @@ def _read(source: Any, options: Reading) -> pl.DataFrame:
     )
 
 
-def _from_file(source: Any, options: Reading) -> pl.DataFrame:
-    refuse_what_is_no_file(os.fspath(source))
-    path = Path(source)
-    return format_of(path, options.encoding).read(path, options)
+def _from_parts(sources: Any, options: Reading) -> pl.DataFrame:
+    if not sources:
+        raise TableError("there is no table in the list", remedy="give one or more tables")
+    return stacked([_read(each, options) for each in sources], [shown(each) for each in sources])
+
+
+def _from_path(source: Any, options: Reading) -> pl.DataFrame:
+    """A file, a folder, a pipe, or what an address names."""
+    text = os.fspath(source)
+    if is_standard_input(text):
+        return _from_standard_input(options)
+    check_path(text)
+    refuse_unread(text)
+    if is_database(text):
+        return read_postgres(whole(text), options)
+    if scheme_of(text) in STORES:
+        return _from_store(whole(text), options)
+    path = Path(text)
+    if path.is_dir():
+        return _from_folder(path, options)
+    if path.exists() and not path.is_file():
+        return _from_pipe(path, options)
+    return read_file(path, path.name, options, text)
+
+
+def _from_standard_input(options: Reading) -> pl.DataFrame:
+    where = "standard input"
+    if sys.stdin is None or sys.stdin.isatty():
+        raise TableError(
+            "nothing is written to standard input",
+            where=where,
+            remedy="pipe a table into the command, or give the path of a file",
+        )
+    return read_file(sys.stdin.buffer.read(), "", options, where)
+
+
+def _from_pipe(path: Path, options: Reading) -> pl.DataFrame:
+    if not stat.S_ISFIFO(path.stat().st_mode):
+        raise TableError(
+            "a table cannot come from a device", where=str(path), remedy="give the path of a file"
+        )
+    return read_file(path.read_bytes(), "", options, str(path))
+
+
+def _from_folder(folder: Path, options: Reading) -> pl.DataFrame:
+    return _parquet_parts(
+        files_below(folder),
+        str(folder),
+        lambda name: read_file(folder / name, name, options, str(folder / name)),
+    )
+
+
+def _from_store(address: str, options: Reading) -> pl.DataFrame:
+    stored = Stored(address)
+    if stored.is_folder():
+        return _parquet_parts(
+            stored.below(),
+            stored.where,
+            lambda name: read_file(stored.content(name), name, options, stored.where),
+        )
+    return read_file(stored.content(), name_of(address), options, stored.where)
+
+
+def _parquet_parts(
+    files: list[str], where: str, read: Callable[[str], pl.DataFrame]
+) -> pl.DataFrame:
+    """The Parquet files of a folder as one table, with the columns that the folders in it name."""
+    names = list(parts_of_folder(files))
+    if not names:
+        raise TableError(
+            "this is a folder without Parquet files",
+            where=where,
+            remedy="give the path of a file; several files are given one after the other",
+        )
+    parts = [with_partition(read(name), name, where) for name in names]
+    return stacked(parts, [f"{where}, {name}" for name in names])
 
 
 def _from_arrow(source: Any, _options: Reading) -> pl.DataFrame:
@@ -96,54 +185,10 @@ def _with_index(frame: Any, pandas: Any) -> Any:
     return frame.reset_index(added) if added else frame
 
 
-_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):([a-z]+:)*/")  # C:/ is a drive
-_DOWNLOAD = "download the file and give its path, or use --engine spark if Spark reads {scheme}://"
-_EXPORT = "export the table to CSV or Parquet and give that file"
-_REMEDIES = {
-    "http": "download the file, for example with curl -O, and give its path",
-    "https": "download the file, for example with curl -O, and give its path",
-    "postgres": f"{_EXPORT}; in psql: \\copy (select ...) to 'table.csv' with csv header",
-    "postgresql": f"{_EXPORT}; in psql: \\copy (select ...) to 'table.csv' with csv header",
-    "file": "give the path alone",
-} | dict.fromkeys(("mysql", "mariadb", "mssql", "oracle", "sqlite", "jdbc", "odbc"), _EXPORT)
-
-
-def refuse_what_is_no_file(source: str) -> None:
-    """Raise ``TableError`` for standard input, an address or a folder.
-
-    The message gives the scheme of an address only: the rest may hold a password.
-    """
-    if source in ("-", "/dev/stdin"):
-        raise TableError(
-            "a table cannot come from standard input: it is read more than once",
-            remedy="write it to a file first, such as table.csv, and give its path",
-        )
-    if address := _ADDRESS.match(source):
-        scheme = address[1].lower()
-        raise TableError(
-            f"{scheme} addresses cannot be read",
-            where=f"{scheme}://...",
-            remedy=_REMEDIES.get(scheme.partition("+")[0], _DOWNLOAD.format(scheme=scheme)),
-        )
-    check_path(source)
-    if Path(source).exists() and not Path(source).is_file() and not Path(source).is_dir():
-        raise TableError(
-            "a table cannot come from a device or a pipe: it is read more than once",
-            where=source,
-            remedy="write it to a file first, such as table.csv, and give its path",
-        )
-    if Path(source).is_dir():
-        raise TableError(
-            "this is a folder, but a table is a single file",
-            where=source,
-            remedy="give a file; join several files into one first, or let Spark read the folder "
-            "with --engine spark",
-        )
-
-
 # What a source may be, and what reads it; the first that fits does. A new kind is a row here.
 _SOURCES: tuple[tuple[Callable[[Any], bool], Callable[[Any, Reading], pl.DataFrame]], ...] = (
-    (lambda source: isinstance(source, str | os.PathLike), _from_file),
+    (lambda source: isinstance(source, str | os.PathLike), _from_path),
+    (lambda source: isinstance(source, list | tuple), _from_parts),
     (lambda source: isinstance(source, pl.DataFrame), lambda source, _: source),
     (lambda source: isinstance(source, pl.LazyFrame), lambda source, _: source.collect()),
     (lambda source: type(source).__module__.partition(".")[0] == "pandas", _from_pandas),

@@ -24,6 +24,7 @@ from serigraph.model import Population
 from serigraph.policy import Policy, read_policy
 from serigraph.short_repr import ShortRepr
 from serigraph.tables import Prepared, ProtectedChoice, prepare, read_table
+from serigraph.tables.addresses import shown
 from serigraph.utility.divergence import kl_divergence
 from serigraph.utility.measures import (
     discernibility,
@@ -112,7 +113,7 @@ def evaluate(
         ledger = Path(folder) / "ledger"
         opened.export(ledger)
         for number, table in enumerate(tables, 1):
-            where = str(table) if isinstance(table, str | os.PathLike) else f"table {number}"
+            where = shown(table) if isinstance(table, str | os.PathLike) else f"table {number}"
             release, prepared = _release_of(table, where, listed, policy, releases)
             raw = prepared.population
             published, group = rebuilt(raw, ledger, release.number, where)

@@ -14,6 +14,7 @@ from serigraph.engines.spark.failures import cluster_errors
 from serigraph.errors import TableError
 from serigraph.policy import Reading
 from serigraph.tables import read_table
+from serigraph.tables.addresses import is_database, scheme_of
 from serigraph.tables.columns import Role, canonical
 from serigraph.tables.csv_files import check_header, detect_dialect, unreadable
 from serigraph.tables.formats import BY_ENDING, CSV, PARQUET
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _BEGINNING = 1 << 16
+_INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 _ENCODINGS = {"utf-8-sig": "UTF-8", "utf-8": "UTF-8", "utf8": "UTF-8", "latin-1": "ISO-8859-1"}
 
 
@@ -46,8 +48,7 @@ def table_frame(
         if found is CSV and (lines := _csv(session, path, reading)) is not None:
             return lines
         if found is PARQUET or (found is None and _is_elsewhere_or_folder(path)):
-            with cluster_errors("reading the table"):
-                return session.read.parquet(path)
+            return _parquet(session, path)
     table = _sendable(read_table(source, reading), reading, roles)
     with cluster_errors("sending the table to the cluster"):
         return session.createDataFrame(table.to_arrow())
@@ -92,7 +93,19 @@ def _known_to_spark(kind: Any) -> pl.DataType:
 
 
 def _is_elsewhere_or_folder(path: str) -> bool:
-    return "://" in path or os.path.isdir(path)
+    is_elsewhere = "://" in path and not is_database(path) and scheme_of(path) != "memory"
+    return is_elsewhere or os.path.isdir(path)
+
+
+def _parquet(session: SparkSession, path: str) -> DataFrame:
+    """A file or a folder; what folders name is text, as on one machine: 007 is not 7."""
+    before = session.conf.get(_INFERENCE, "true") or "true"
+    session.conf.set(_INFERENCE, "false")
+    try:
+        with cluster_errors("reading the table"):
+            return session.read.parquet(path)
+    finally:
+        session.conf.set(_INFERENCE, before)
 
 
 def _csv(session: SparkSession, path: str, reading: Reading) -> DataFrame | None:

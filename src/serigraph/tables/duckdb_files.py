@@ -10,6 +10,7 @@ import polars as pl
 from serigraph.errors import TableError
 from serigraph.policy import Reading
 from serigraph.tables.extras import optional_package
+from serigraph.tables.queries import as_select, not_one_table, query_failed
 
 # A query reads the database and nothing else: no other file, no address, no variable of Python.
 _CLOSED = {
@@ -20,7 +21,7 @@ _CLOSED = {
 _ONLY_ABOUT_THE_QUERY = ("ParserException", "BinderException", "CatalogException")
 
 
-def read_database(path: Path, reading: Reading) -> pl.DataFrame:
+def read_duckdb(path: Path, reading: Reading) -> pl.DataFrame:
     """The result of the query of ``reading``, or the database's only table."""
     duckdb = optional_package("duckdb", extra="duckdb", purpose="reading a DuckDB database")
     try:
@@ -32,7 +33,7 @@ def read_database(path: Path, reading: Reading) -> pl.DataFrame:
             remedy="close other programs that use it; a newer DuckDB may be needed to read it",
         ) from None
     try:
-        query = reading.query or _only_table(connection, path)
+        query = as_select(reading.query) if reading.query else _only_table(connection, path)
         result = connection.sql(query)
         if result is None:
             raise TableError(
@@ -51,11 +52,7 @@ def read_database(path: Path, reading: Reading) -> pl.DataFrame:
         # Other messages of DuckDB may hold values of the data.
         kind = type(error).__name__
         detail = str(error).splitlines()[0] if kind in _ONLY_ABOUT_THE_QUERY else kind
-        raise TableError(
-            f"the query failed: {detail}",
-            where=str(path),
-            remedy="correct query in the section [reading] of the policy",
-        ) from None
+        raise query_failed(detail, str(path)) from None
     finally:
         connection.close()
 
@@ -67,9 +64,5 @@ def _only_table(connection: Any, path: Path) -> str:
         "'\"' || replace(table_name, '\"', '\"\"') || '\"') from information_schema.tables"
     ).fetchall()
     if len(tables) != 1:
-        raise TableError(
-            f"the database has {len(tables)} tables, and no query chooses one",
-            where=str(path),
-            remedy="set query in the section [reading] of the policy",
-        )
+        raise not_one_table(len(tables), str(path))
     return str(tables[0][0])
