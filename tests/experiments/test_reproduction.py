@@ -59,10 +59,10 @@ def test_every_part_of_the_study_is_there(twice: tuple[Path, Path, Study]) -> No
         assert table.height == 3 * EXTENT.rounds
         assert table["series"].n_unique() == 3
     baselines = pl.read_csv(one / f"{BASELINES}.csv")
-    assert baselines.height == 8
+    assert baselines.height == 11
     for column in ("error_any_mean", "largest_p", "share_above_threshold", "ncp", "kl_divergence"):
         assert baselines[column].null_count() == 0
-    assert pl.read_csv(one / f"{HARDER}.csv").height == 22
+    assert pl.read_csv(one / f"{HARDER}.csv").height == 32
     strategies = pl.read_csv(one / f"{STRATEGIES}.csv")
     assert strategies.height == 7 * len(EXTENT.return_rates)
     assert strategies["mean_size"].min() > 1
