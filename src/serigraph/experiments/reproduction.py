@@ -123,6 +123,7 @@ def _strategies(summaries: pl.DataFrame) -> pl.DataFrame:
                 "largest_size": summary["largest_size"],
                 "suppressed_share": summary["suppressed_share"],
                 "first_round_with_suppression": summary["first_round_with_suppression"],
+                "first_round_refused": summary["first_round_refused"],
                 "most_links": summary["most_links"],
                 "largest_p": summary["largest_p"],
             }
