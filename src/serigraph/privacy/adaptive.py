@@ -136,6 +136,8 @@ class Adaptive:
     def preview(self, threshold: Fraction, links: int) -> tuple[float, ...]:
         """The ratios of the first links, if each is exactly as asked, and as asked now.
 
+        No pair can be linked more often than there are releases.
+
         >>> [round(ratio, 1) for ratio in Adaptive(releases=20).preview(Fraction(1, 2), 3)]
         [3.5, 6.3, 11.7]
         >>> Adaptive(releases=1).preview(Fraction(1, 2), 2)
@@ -144,8 +146,9 @@ class Adaptive:
         rule = self._rule(threshold, self.shares.get("", 0.0), links)
         found = []
         left = -log_of(1 - threshold)
+        most = self.links.releases + self.left + 1
         for link in range(links):
-            spent = min(rule.spent(link, left), left)
+            spent = min(rule.spent(link, left), left) if link < most else 0.0
             found.append(-1 / math.expm1(-spent) if spent > 0 else math.inf)
             left -= spent
         return tuple(found)
