@@ -83,7 +83,9 @@ def _baselines(rows: list[Row]) -> str:
     known = [
         row["series"]
         for row in rows
-        if not row["people_above_threshold"] and row["largest_p_presence_known"] > row["threshold"]
+        if row["largest_p_presence_known"] is not None
+        and not row["people_above_threshold"]
+        and row["largest_p_presence_known"] > row["threshold"]
     ]
     return _page(
         "## Beside what came before",
@@ -93,17 +95,7 @@ def _baselines(rows: list[Row]) -> str:
         "fractions from what was shown.",
         _table(
             ("method", "error", "size of groups", "largest p", "people above 1/2", "suppressed"),
-            (
-                (
-                    row["series"],
-                    _percent(row["error_any_mean"]),
-                    _size(row),
-                    f"{row['largest_p']:.2f}",
-                    _percent(row["share_above_threshold"]),
-                    _percent(row["suppressed_share"]),
-                )
-                for row in rows
-            ),
+            ((row["series"], *_compared(row)) for row in rows),
         ),
         _list(
             [
@@ -177,10 +169,22 @@ def _strategies(table: pl.DataFrame) -> str:
     )
 
 
+def _compared(row: Row) -> tuple[str, ...]:
+    if row["error_any_mean"] is None:
+        return (f"refused in round {row['first_round_refused']}", *["-"] * 4)
+    return (
+        _percent(row["error_any_mean"]),
+        _size(row),
+        f"{row['largest_p']:.2f}",
+        _percent(row["share_above_threshold"]),
+        _percent(row["suppressed_share"]) + _breaks(row),
+    )
+
+
 def _outcome(row: Row | None) -> str:
     if row is None:
         return "-"
-    if "mean_size_with_protected_value" not in row or row["mean_size_with_protected_value"] is None:
+    if row["mean_size_with_protected_value"] is None:
         return f"refused in round {row['first_round_refused']}"
     text = f"groups of {_size(row)}, error {_percent(row['error_any_mean'])}"
     return text + _breaks(row)

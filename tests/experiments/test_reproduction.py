@@ -62,8 +62,12 @@ def test_every_part_of_the_study_is_there(twice: tuple[Path, Path, Study]) -> No
         assert table["series"].n_unique() == 3
     baselines = pl.read_csv(one / f"{BASELINES}.csv")
     assert baselines.height == 11
+    made = baselines.filter(pl.col("rounds") > 0)
+    # Without a registry, and with every value protected, a table this small can be refused at once.
+    left = set(baselines["series"]) - set(made["series"])
+    assert all(name.endswith("presence known") for name in left)
     for column in ("error_any_mean", "largest_p", "share_above_threshold", "ncp", "kl_divergence"):
-        assert baselines[column].null_count() == 0
+        assert made[column].null_count() == 0
     assert pl.read_csv(one / f"{HARDER}.csv").height == 32
     strategies = pl.read_csv(one / f"{STRATEGIES}.csv")
     assert strategies.height == 7 * len(EXTENT.return_rates)
@@ -97,7 +101,7 @@ def test_the_page_of_the_docs_follows_from_the_files(
     assert all(claim.why in together for claim in unseen)
     for row in study.tables[f"{BASELINES}.csv"].to_dicts():
         assert f"| {row['series']} |" in text
-        assert f"| {row['largest_p']:.2f} |" in text
+        assert row["largest_p"] is None or f"| {row['largest_p']:.2f} |" in text
     for name in ("study.csv", "claims.csv", f"{HARDER}.csv", f"{STRATEGIES}.csv"):
         (tmp_path / name).write_bytes((one / name).read_bytes())
     other = study.tables[f"{BASELINES}.csv"].with_columns(pl.lit(0.12).alias("largest_p"))
