@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 READY_DEV := $(VENV)/ready-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-spark faults fuzz check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-persistence bench-spark bench-utility attacks peers reproduce lock clean
+.PHONY: help demo test test-spark faults fuzz check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-persistence bench-spark bench-utility attacks peers reproduce study lock clean
 
 help:
 	@echo "make demo            a clinic of 40,000 people publishes ten releases"
@@ -29,6 +29,7 @@ help:
 	@echo "make bench-spark     Spark beside the local engine: time and traffic at 1M, 3M, 10M people"
 	@echo "make bench-utility   group sizes and errors of queries by strategy, in five settings"
 	@echo "make reproduce       the paper's study and what goes beyond it"
+	@echo "make study           the same, and docs/explanation/study.md from its results"
 	@echo "make lock            pin the newest versions that the ranges allow"
 
 # The package alone: no Spark, no Java, no linters.
@@ -132,6 +133,11 @@ bench-utility: $(READY_DEV)
 
 reproduce: $(READY)
 	$(BIN)/serigraph reproduce --out study
+
+# Another size: make study STUDY="--people 4000 --queries 500"
+study: $(READY)
+	$(BIN)/serigraph reproduce --out study $(STUDY)
+	$(BIN)/python docs/generate_study.py study
 
 lock:
 	rm -rf $(VENV)

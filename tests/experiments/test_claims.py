@@ -12,6 +12,7 @@ from serigraph.experiments.claims import Claim, repeatable_claims, time_claims
 from serigraph.experiments.ratios import ratio_table
 from serigraph.experiments.studies import FIGURE_6, FIGURE_7, FIGURE_8, FIGURE_9, strategies_for
 
+REMAINS = "largest group size remains"
 Curve = Callable[[int, int], float]  # of the series and the round
 
 
@@ -59,6 +60,31 @@ def test_flat_curves_that_rise_with_the_parameter_are_all_seen() -> None:
 )
 def test_what_nearly_unchanged_means(curve: Curve, is_unchanged: bool) -> None:
     assert judged(curve, "nearly unchanged") == {is_unchanged}
+
+
+def reasons(curve: Curve, word: str) -> dict[str, str]:
+    found = repeatable_claims(releases(curve), ratio_table())
+    return {claim.where: claim.why for claim in found if word in claim.statement}
+
+
+def test_the_reason_fits_the_sign_and_the_strategy() -> None:
+    rising = reasons(lambda series, number: 10.0 * series + 2 * number, REMAINS)
+    falling = reasons(lambda series, number: 90.0 * series - 4 * number, REMAINS)
+    mixed = reasons(lambda series, number: 100.0 + (9 - 6 * series) * number, REMAINS)
+    for figure in ("Figure 6", "Figure 8"):
+        assert "k' planned times" in rising[figure]
+        assert "the same ratio in every round" in falling[figure]
+    for figure in ("Figure 7", "Figure 9"):
+        assert "Every further link" in rising[figure]
+        assert "Ratios only grow" in falling[figure]
+    assert all("without a direction in common" in why for why in mixed.values())
+
+
+def test_only_the_factor_is_said_to_turn_the_order_round() -> None:
+    falling = reasons(lambda series, _: 100.0 - series, "largest group size increases")
+    assert "Figure 5 shows where" in falling["Figure 9"]
+    assert "leaves pairs that are linked more often" in falling["Figure 8"]
+    assert all("differs between the tables" in falling[f"Figure {number}"] for number in (6, 7))
 
 
 def test_a_parameter_without_effect_is_not_seen() -> None:

@@ -343,29 +343,37 @@ def test_bottom_up_tells_nothing_where_targets_differ_much(seed: int) -> None:
 
 def test_sets_that_exclude_each_other_do_not_tell_where_they_are() -> None:
     """Three people with two values each, of three values, need a group each: a cell that has only
-    two must not be merged because all three are in it."""
+    two must not be merged because all three are in it. Had others of their cells held these sets,
+    the same cells would have come out."""
     draw = np.random.default_rng(1)
     near, far = draw.integers(0, 8, 8), draw.integers(90, 100, 60)
     places = [(int(at),) for at in np.concatenate([near, far])]
     sets = [frozenset({0, 1}), frozenset({1, 2}), frozenset({0, 2})]
-    sizes = set()
+
+    def shape_of(holders: list[int]) -> NDArray[np.int64]:
+        held = dict(zip(holders, sets, strict=True))
+        problem = case(
+            [Person(at, held.get(i, frozenset())) for i, at in enumerate(places)],
+            [number_line(100)],
+            [Geometric(Fraction(2))] * 3,
+            [Fraction(1, 2)] * 3,
+            interleave=True,
+        )
+        return cells(problem)
+
     for among_near in range(4):
-        for _ in range(3):
-            holders = [
-                *draw.permutation(8)[:among_near].tolist(),
-                *(8 + draw.permutation(60)[: 3 - among_near]).tolist(),
-            ]
-            held = dict(zip(draw.permutation(holders).tolist(), sets, strict=True))
-            people = [Person(at, held.get(i, frozenset())) for i, at in enumerate(places)]
-            problem = case(
-                people,
-                [number_line(100)],
-                [Geometric(Fraction(2))] * 3,
-                [Fraction(1, 2)] * 3,
-                interleave=True,
-            )
-            sizes.add(tuple(sorted(Counter(cells(problem).tolist()).values())))
-    assert len(sizes) == 1
+        near_holders = draw.permutation(8)[:among_near].tolist()
+        far_holders = (8 + draw.permutation(60)[: 3 - among_near]).tolist()
+        holders = draw.permutation([*near_holders, *far_holders]).tolist()
+        shape = shape_of(holders)
+        for _ in range(12):
+            moved: list[int] = []
+            for holder in holders:
+                members = np.setdiff1d(np.flatnonzero(shape == shape[holder]), moved)
+                moved.append(int(draw.choice(members)))
+            again = shape_of(moved)
+            assert len({*zip(shape.tolist(), again.tolist(), strict=True)}) == shape.max() + 1
+            assert again.max() == shape.max()
 
 
 def test_large_cells_look_at_no_counts_of_a_few_holders() -> None:

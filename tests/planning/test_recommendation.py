@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import serigraph
 from model.settings import unhurried
-from publishing.clinic import RARE, clinic, new_series, policy_text
+from publishing.clinic import COMMON, RARE, clinic, new_series, policy_text
 from serigraph.errors import Infeasible
 from serigraph.ledger import Series
 from serigraph.planning import Expected, Outlook, SeriesPlan, ValueFit
@@ -198,3 +198,31 @@ def test_numbers_are_those_that_people_type(tmp_path: Path) -> None:
     assert compared(0.3) == compared([0.3]) == compared("0.3") == {"3/10"}  # not 0.299999...
     assert compared(3) == compared([3]) == compared(("1/3",)) == {"1/3"}
     assert compared(np.float64(0.1)) == {"1/10"}
+
+
+@pytest.mark.parametrize(
+    ("people", "protected_share", "protected"),
+    [
+        (2, 0.5, 'values = "all"'),
+        (7, 0.3, f"except = {list(COMMON)}"),
+        (40, 1.0, 'values = "all"'),  # everybody holds one of few values
+        (300, 1.0, f"except = {list(COMMON)}"),
+        (300, 0.02, f"except = {list(COMMON)}"),
+    ],
+)
+def test_no_table_contradicts_its_plan(
+    tmp_path: Path, people: int, protected_share: float, protected: str
+) -> None:
+    """Tiny tables, common values and rare ones: the best row, whatever it is, and what it costs."""
+    table = clinic(
+        releases=1, people=people, registered=people, seed=people, protected_share=protected_share
+    ).tables[0]
+    series = new_series(tmp_path / "clinic", policy_text(protected=protected))
+    made = serigraph.plan(table, series, releases=3)
+    best = next(row for row in made.outlooks if row.name == made.recommendation.name)
+    assert not any(beats(row, best) for row in made.outlooks)
+    assert made.recommendation.section == best.section
+    says_nothing_was = "nothing was suppressed" in made.recommendation.reason
+    assert says_nothing_was == (not best.unfit and best.suppressed_share == 0)
+    if best.expected:
+        assert f"had {best.mean_size:,.0f} people on average" in made.recommendation.reason

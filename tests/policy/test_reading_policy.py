@@ -85,7 +85,11 @@ def test_all_problems_are_reported_at_once_each_with_its_line() -> None:
         ('values = "all"', 'values = "most"', "line 11: protected.values"),
         ('values = "all"', 'values = ["any STD"]', "has the name of a value"),
         ('values = "all"', 'rarest = "200%"', "line 11: protected.rarest"),
-        ('name = "constant"', 'name = "best"', "name must be constant, geometric or schedule"),
+        (
+            'name = "constant"',
+            'name = "best"',
+            "name must be adaptive, constant, geometric or schedule",
+        ),
         ('name = "constant"', "", "the key 'name' is missing"),
         ("version = 1", 'version = 1\nfolder = "/"', "unknown key 'folder'; known here: version, "),
         ("releases = 10", "factor = 2", "line 21: unknown key 'factor'"),

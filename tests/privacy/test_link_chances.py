@@ -123,7 +123,7 @@ def test_hazards_by_hand() -> None:
     """Ten trials of the prior: 30 of 90 pairs at once, then 12 of 48, of whom 36 still wait."""
     gaps = LinkGaps(again={(1, 1): 30, (1, 2): 12}, waiting={(1, 0): 5, (1, 1): 12, (1, 2): 36})
     first, second = relink_hazards(gaps, 2)
-    at_once = (30 + PRIOR_TRIALS / 8) / (90 + PRIOR_TRIALS)
+    at_once = (30 + PRIOR_TRIALS / 4) / (90 + PRIOR_TRIALS)
     assert first == pytest.approx([at_once, (12 + PRIOR_TRIALS * at_once / 2) / 58])
     assert second == pytest.approx(first), "nobody has had it: followed as the one before"
 

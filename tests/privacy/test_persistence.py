@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from serigraph.model.recurrence import Attendance, recurrences
@@ -161,6 +161,7 @@ def test_persistent_values_are_found_out_in_the_second_release(share: float, kee
     assert all(is_refused(panel(seed, 8000, share, keeps, 2)) for seed in range(15))
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**6))
 def test_recurrences_agree_with_plain_counting(seed: int) -> None:
     draw = np.random.default_rng(seed)

@@ -33,23 +33,37 @@ _FIGURES = {
     FIGURE_9: ("Figure 9", "geometric, l = 2", "alpha"),
 }
 
-_WHY_NOT_FLAT = {
+_WHY_RISE = {
     "constant": "A person linked more often than the k' planned times has next to nothing left "
-    "of the budget and needs for a group of hundreds or thousands of people. Such pairs turn up "
+    "of the budget and needs a group of hundreds or thousands of people. Such pairs turn up "
     "after some rounds, and the paper does not say what its series did with them.",
     "geometric": "Every further link of a pair needs a larger group, and the longer the series "
     "is, the more links the most frequent pairs have.",
 }
+_WHY_FALL = {
+    "constant": "The strategy asks for the same ratio in every round. What groups have beyond it, "
+    "and what queries count, differs from table to table, and was more in the first ones.",
+    "geometric": "Ratios only grow with the links of a pair, so the fall is one of the tables: "
+    "what groups have beyond the ratio, and what queries count, was more in the first ones.",
+}
+_WHY_STANDS_OUT = (
+    "The curves go up and down without a direction in common; single rounds stand out, in which "
+    "a few pairs that had little budget left needed large groups."
+)
 _WHY_SLOWER = "The history that has to be followed grows by one release per round."
 _WHY_UNSTEADY = (
     "The curves have no direction in common: series run beside each other, and beside whatever "
     "else the machine does, and their times vary with that."
 )
-_WHY_RISING = {
-    LARGEST: "The largest group belongs to the pair with the most links. A larger factor asks for "
+_WHY_ORDER_TURNS = (
+    "The largest group belongs to the pair with the most links. A larger factor asks for "
     "more at the first link, but its ratios grow more slowly, so that the order turns round once "
-    "pairs have been linked a few times (Figure 5 shows where).",
-}
+    "pairs have been linked a few times (Figure 5 shows where)."
+)
+_WHY_BUDGET_ENDS = (
+    "A smaller k' asks for less, but leaves pairs that are linked more often than k' times with "
+    "next to nothing, and these need the largest groups."
+)
 
 
 @dataclass(frozen=True)
@@ -137,12 +151,14 @@ def _ratio_claims(ratios: pl.DataFrame) -> list[Claim]:
 def _unchanged(frame: pl.DataFrame, figure: str, measure: str) -> Claim:
     curves = _curves(frame.filter(pl.col("study") == figure), measure)
     changes = {name: _fitted_change(curve[1:]) for name, curve in curves.items()}
-    is_seen = all(
-        abs(changes[name]) < NEARLY or not (_has_trend(curve[1:]) or _stands_out(curve[1:]))
+    moved = [
+        changes[name]
         for name, curve in curves.items()
-    )
+        if abs(changes[name]) >= NEARLY and (_has_trend(curve[1:]) or _stands_out(curve[1:]))
+    ]
+    is_seen = not moved
     name, setting, _ = _FIGURES[figure]
-    why = _WHY_NOT_FLAT[setting.split()[0].rstrip(",")]
+    why = _why_not_flat(setting.split()[0].rstrip(","), moved)
     if measure == SECONDS:
         why = _WHY_SLOWER if min(changes.values()) > 0 else _WHY_UNSTEADY
     return Claim(
@@ -153,6 +169,13 @@ def _unchanged(frame: pl.DataFrame, figure: str, measure: str) -> Claim:
         + ", ".join(f"{name} {change:+.0%}" for name, change in changes.items()),
         "" if is_seen else why,
     )
+
+
+def _why_not_flat(strategy: str, changes: list[float]) -> str:
+    """Why the curves of this strategy that were not flat moved as they did."""
+    if all(change > 0 for change in changes):
+        return _WHY_RISE[strategy]
+    return _WHY_FALL[strategy] if all(change < 0 for change in changes) else _WHY_STANDS_OUT
 
 
 def _rising(frame: pl.DataFrame, figure: str, measure: str) -> Claim:
@@ -167,10 +190,17 @@ def _rising(frame: pl.DataFrame, figure: str, measure: str) -> Claim:
         is_seen,
         "means over the rounds: "
         + ", ".join(f"{name} {value:,.4g}" for name, value in means.items()),
-        ""
-        if is_seen
-        else _WHY_RISING.get(measure, "The means lie within the noise of the rounds."),
+        "" if is_seen else _why_not_rising(measure, parameter, values),
     )
+
+
+def _why_not_rising(measure: str, parameter: str, means: list[float]) -> str:
+    falls = means[-1] < means[0]
+    if measure == LARGEST and falls and parameter == "alpha":
+        return _WHY_ORDER_TURNS
+    if measure == LARGEST and falls and parameter == "k'":
+        return _WHY_BUDGET_ENDS
+    return "The means lie within what differs between the tables of the rounds."
 
 
 def _no_suppression(releases: pl.DataFrame) -> Claim:

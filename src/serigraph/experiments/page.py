@@ -174,14 +174,15 @@ def _baselines(study: Study) -> str:
     above = table.filter(pl.col("people_above_threshold") > 0)
     return (
         "<h2>Beside what came before</h2><p>The same tables, with one value a person, and the same "
-        "queries for all; l = m = 2. Each series was audited afterwards: <em>largest p</em> is the "
+        "queries for all, and every value protected by all; l = m = 2. Each series was audited "
+        "afterwards: <em>largest p</em> is the "
         "largest probability, over all people and protected values, of a link in one of the "
         "releases, recomputed in fractions from what was shown.</p>"
         f"<p>People above the threshold are left by: {_named(above)}. Nobody is above it with: "
         f"{_named(table.filter(pl.col('people_above_threshold') == 0))}.</p>"
         "<p>Where the registry counts, an adversary who knows who is in the table is not covered: "
         "<em>largest p, presence known</em> is what it would learn. A publisher who fears that "
-        "adversary says so in the policy (the last row).</p>"
+        "adversary says so in the policy (the rows called presence known).</p>"
         + _table(table, _OUTCOME)
         + "<h3>Their groups</h3>"
         + _table(table, _GROUPS)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from serigraph._version import __version__
 from serigraph.errors import StorageError
 from serigraph.experiments.claims import repeatable_claims, time_claims
 from serigraph.experiments.page import study_page
@@ -29,6 +30,7 @@ from serigraph.experiments.studies import (
 from serigraph.experiments.study import Study
 
 PAGE = "study.html"
+FACTS = "study.csv"  # what the study was run on
 TIMES, TIME_CLAIMS = "run-times.csv", "run-time-claims.csv"  # these alone differ from run to run
 
 
@@ -68,6 +70,20 @@ def _studied(source: Source, extent: Extent, series: list[Ran]) -> Study:
         tables[f"{part}.csv"] = _part(summaries, part)
         tables[f"{part}-rounds.csv"] = _part(releases, part)
     tables["strategies.csv"] = _strategies(_part(summaries, STRATEGIES))
+    tables[FACTS] = _frame(
+        [
+            {
+                "version": __version__,
+                "source": source.name,
+                "people": source.people.height,
+                "reactions": source.reactions.height,
+                "values": source.reactions["value"].n_unique(),
+                "series": len(series),
+                "rounds": extent.rounds,
+                "queries": extent.queries,
+            }
+        ]
+    )
     tables["claims.csv"] = _frame([asdict(claim) for claim in claims])
     return Study(
         source=source.name,
@@ -107,6 +123,7 @@ def _strategies(summaries: pl.DataFrame) -> pl.DataFrame:
                 "largest_size": summary["largest_size"],
                 "suppressed_share": summary["suppressed_share"],
                 "first_round_with_suppression": summary["first_round_with_suppression"],
+                "first_round_refused": summary["first_round_refused"],
                 "most_links": summary["most_links"],
                 "largest_p": summary["largest_p"],
             }

@@ -24,14 +24,17 @@ from serigraph.privacy.link_chances import LinkGaps
 from serigraph.runtime.randomness import Randomness, SeededRandomness
 from serigraph.utility import (
     Form,
+    Queries,
     WorkloadKind,
     answer,
+    asked_about,
     discernibility,
-    draw_workload,
     group_sizes,
     kl_divergence,
     normalised_certainty_penalty,
     normalised_group_size,
+    put_to,
+    shared_queries,
     suppressed_share,
 )
 
@@ -61,6 +64,14 @@ class _Release:
     counterfeits: int = 0
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """The queries of a whole series, and the values that their ranges run over."""
+
+    queries: Queries
+    names: pl.Series
+
+
 _Maker = Callable[[int, Population], _Release]
 
 
@@ -75,6 +86,7 @@ def run_populations(setting: Setting, tables: Sequence[Population]) -> Ran:
     past: list[Shown] = []
     past_if_known: list[Shown] = []
     make = _maker(setting, randomness, past)
+    asked = _asked(setting, tables)
     releases: list[Row] = []
     seconds: list[Row] = []
     people: list[NDArray[np.int64]] = []
@@ -91,7 +103,7 @@ def run_populations(setting: Setting, tables: Sequence[Population]) -> Ran:
         past_if_known.append(made.shown_if_presence_known)
         people.append(table.ids.to_numpy()[table.present])
         place: Row = {"study": setting.study, "series": setting.name, "round": number}
-        releases.append(place | _measured(setting, number, table, made))
+        releases.append(place | _measured(setting, asked, table, made))
         seconds.append(place | {"seconds": taken})
     place = {"study": setting.study, "series": setting.name}
     if not releases:
@@ -196,7 +208,26 @@ def _link_gaps(past: list[Shown]) -> LinkGaps:
     return link_gaps(recalled(past, people, names), len(names))
 
 
-def _measured(setting: Setting, number: int, table: Population, made: _Release) -> Row:
+def _asked(setting: Setting, tables: Sequence[Population]) -> dict[WorkloadKind, _Asked]:
+    """The same queries for all rounds, and for every method that is run on these tables, so that a
+    trend or a difference is not one of the queries. A round answers those that count something in
+    its table."""
+    if not setting.queries:
+        return {}
+    (sizes,) = {tuple(domain.size for domain in table.domains) for table in tables}
+    found: dict[WorkloadKind, _Asked] = {}
+    for kind in _WORKLOADS:
+        names = pl.concat([asked_about(table, kind) for table in tables]).unique().sort()
+        queries = shared_queries(
+            sizes, len(names), queries=setting.queries, seed=setting.simulation.seed
+        )
+        found[kind] = _Asked(queries, names)
+    return found
+
+
+def _measured(
+    setting: Setting, asked: dict[WorkloadKind, _Asked], table: Population, made: _Release
+) -> Row:
     published, group = made.population, made.group
     sizes = group_sizes(published, group)
     row: Row = {
@@ -212,17 +243,17 @@ def _measured(setting: Setting, number: int, table: Population, made: _Release) 
         "people_left_out": made.people_left_out,
         "counterfeits": made.counterfeits,
     }
-    if not setting.queries:
+    if not asked:
         return row
     form: Form = "bucketised" if setting.way == "anatomy" else setting.form
-    for kind in _WORKLOADS:
-        workload = draw_workload(table, queries=setting.queries, seed=number, workload=kind)
+    for kind, drawn in asked.items():
+        workload = put_to(table, drawn.queries, drawn.names)
         errors = answer(workload, published, group, form)
         row |= {
             f"error_{kind}_mean": errors.mean,
             f"error_{kind}_median": errors.median,
             f"error_{kind}_p95": errors.percentile_95,
-            f"redrawn_{kind}": errors.redrawn_share,
+            f"counting_nothing_{kind}": errors.redrawn_share,
         }
     divergence = kl_divergence(published, group, form=form, raw=table)
     return row | {

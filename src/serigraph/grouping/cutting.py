@@ -37,7 +37,6 @@ from serigraph.grouping.sorted_cell import apply_cut, sorted_cell
 from serigraph.runtime.compiled import allocating_helper, int64, kernel, kernel_helper
 
 LARGE = 512  # larger cells are cut by a sample of their people
-GROUPS_TO_DEAL = 8  # smallest cell to cut, in groups, where more than the values' shares matters
 CROWDED = 0.34  # use foresight if the most frequent value needs this part of a cell
 
 
@@ -86,7 +85,7 @@ def cut_down(  # one loop over a stack: its body is 60 lines, with what it remem
             shrink(f, order, tree, row)
         middle = int64(0)
         length = cell.end - cell.begin
-        if state != VALID or is_too_small(f, length, rules.size, simple, blind_size):
+        if state != VALID or is_too_small(f, length, rules.size, blind_size):
             pass
         elif length > LARGE:
             middle = cut_large(f, s, order, tree[row], cell, rules, found_cut)
@@ -154,15 +153,10 @@ def judge(
 
 
 @kernel_helper
-def is_too_small(f: GroupingInput, length: int, size: int, simple: bool, blind_size: int) -> bool:
-    """Whether a cell with ``length`` people is not worth cutting. Where pasts or sets of values
-    matter (not ``simple``), dealing needs some freedom; for ``blind_size`` see ``cut_down``."""
-    groups = 0
-    if blind_size > 0:
-        groups = 2
-    elif f.interleave:
-        groups = 2 if simple else 2 * GROUPS_TO_DEAL
-    return length < groups * size
+def is_too_small(f: GroupingInput, length: int, size: int, blind_size: int) -> bool:
+    """Whether a cell with ``length`` people is not worth cutting; for ``blind_size`` see
+    ``cut_down``."""
+    return length < 2 * size and (f.interleave or blind_size > 0)
 
 
 @kernel_helper

@@ -76,7 +76,7 @@ class GroupingInput(NamedTuple):
     rule: NDArray[np.int32]  # of each value, a row of ``rules``
     rules: NDArray[
         np.float64
-    ]  # 1 - threshold, factor, two lengths, reserve, least spend, ratios, shares
+    ]  # 1 - threshold, factor, two lengths, reserve, least and smallest spend, ratios, shares
     counts_links: bool  # some rule depends on how often a pair was linked
     minimum_size: int
     known: int  # members of a group whom the adversary knows not to hold its values

@@ -40,11 +40,12 @@ def next_target(rules: NDArray[np.float64], rule: int, links: int, survival: flo
         ratios = int(rules[rule, 2])
         shares = int(rules[rule, 3])
         if ratios > 0:
-            target = max(target, rules[rule, 6 + min(links, ratios - 1)])
+            target = max(target, rules[rule, 7 + min(links, ratios - 1)])
         if shares > 0:
-            share = rules[rule, 6 + ratios + min(links, shares - 1)]
+            share = rules[rule, 7 + ratios + min(links, shares - 1)]
             budget = -np.log1p(-left / survival)
-            spent = max(min(share * budget, budget - rules[rule, 4]), rules[rule, 5])
+            least = max(min(rules[rule, 5], budget / 2.0), rules[rule, 6])
+            spent = max(min(share * budget, budget - rules[rule, 4]), least)
             target = max(target, -1.0 / np.expm1(-spent))
     return target
 

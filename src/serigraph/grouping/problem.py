@@ -98,6 +98,7 @@ def grouping_input(
                     len(rule.share_by_link),
                     rule.reserve,
                     rule.least_spend,
+                    rule.smallest_spend,
                     *rule.ratio_by_link,
                     *rule.share_by_link,
                 )

@@ -84,7 +84,7 @@ def deal_strata(
     target = sort_by_needs(f, s, people, cell, touched)
     ends = np.empty(b - a + 1, dtype=np.int64)
     strata = int64(0)
-    if size_for(f, target[b - 1 - a]) <= b - a:
+    if size_for(f, target[b - 1 - a] * (1.0 - SLACK)) <= b - a:
         strata = part_strata(f, s, people, cell, touched, target, ends)
     values, holders = np.empty(touched, dtype=np.uint32), np.empty(touched, dtype=np.int64)
     for t in range(touched):

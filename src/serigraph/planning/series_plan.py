@@ -99,6 +99,8 @@ def plan(
     policy = read_policy(opened.path / "policy.toml")
     ledger = opened.reader()
     past = ledger.releases
+    if past:
+        policy = policy.in_series(past[-1].strategy)
     ahead = releases - len(past)
     if ahead < 1:
         raise InputRefused(

@@ -29,7 +29,7 @@ from serigraph.policy.sections import (
     Suppression,
     persistence_of,
 )
-from serigraph.policy.strategy import ConstantStrategy, StrategySection
+from serigraph.policy.strategy import AdaptiveStrategy, ConstantStrategy, StrategySection
 from serigraph.privacy.alikeness import smallest_crowd
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.privacy.strategies import Strategy
@@ -50,7 +50,7 @@ class PolicyForm(Section):
     sensitive: Sensitive
     protected: Protected = Protected()
     guarantee: Guarantee
-    strategy: StrategySection = ConstantStrategy()
+    strategy: StrategySection = AdaptiveStrategy()
     output: Output = Output()
     suppression: Suppression = Suppression()
     missing: Missing = Missing()
@@ -124,6 +124,18 @@ class Policy(PolicyForm):
         """The strategy; one that learns reads the links of earlier releases, and the ``shares`` of
         people who may hold each value."""
         return self.strategy.strategy(links, shares or {})
+
+    def in_series(self, latest: str) -> Self:
+        """The policy in a series whose ``latest`` release was made with this strategy, as the
+        ledger has it.
+
+        Without [strategy], a series that version 0.1.0 began with its default, the constant ratio,
+        goes on with it.
+        """
+        earlier_default = ConstantStrategy()
+        if "strategy" in self.model_fields_set or latest != earlier_default.strategy().to_text():
+            return self
+        return self.model_copy(update={"strategy": earlier_default})
 
     def taxonomy_path(self, column: str) -> Path | None:
         """Where the taxonomy of a quasi-identifier lies, if it has one."""

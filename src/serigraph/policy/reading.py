@@ -152,9 +152,9 @@ def _described(error: ErrorDetails, lines: KeyLines) -> tuple[int, str]:
             has = f"; it may have {', '.join(known)}" if known else ""
             return line, f"the section [{place[0]}] is missing{has}"
         case "union_tag_not_found":
-            message = "the key 'name' is missing: constant, geometric or schedule"
+            message = "the key 'name' is missing: adaptive, constant, geometric or schedule"
         case "union_tag_invalid":
-            message = "name must be constant, geometric or schedule"
+            message = "name must be adaptive, constant, geometric or schedule"
     return line, f"{key}: {message}"
 
 

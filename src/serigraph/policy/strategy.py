@@ -85,7 +85,7 @@ class StrategyForm(Section):
 class AdaptiveStrategy(StrategyForm):
     """The share of what is left that suits the links to come, planned anew at every release."""
 
-    name: Literal["adaptive"]
+    name: Literal["adaptive"] = "adaptive"
     releases: Releases | Literal["open"] = 20  # of the whole series
 
     def strategy(

@@ -31,8 +31,9 @@ from serigraph.privacy.ratios import (
 from serigraph.privacy.schedules import first_share, spend
 
 AHEAD = 20  # releases that a series without an end plans for, at every release
-LATER = 0.5  # what a later link counts for: groups are often larger than asked, and leave more
-RESERVED = 1e-4  # further links at least this probable are provided for in the largest groups
+LATER = 1 / 3  # what a later link counts for: groups are often larger than asked, and leave more
+RESERVED = 0.01  # further links at least this probable are provided for
+ROOM = 3  # times as many people as there are holders keep groups near the size that is asked for
 _STEPS = 4  # of shares, between a share and its double
 
 
@@ -55,14 +56,16 @@ class Adaptive:
 
     ``shares`` has the share of people who may hold each value, see ``largest_share``. It limits
     what a group can be asked for: a pair keeps enough for the further links that have to be
-    expected, each in a group as large as the population can bear, and is not asked for a larger
-    one while the guarantee allows it. So nobody is locked out for having been linked too cheaply.
+    expected, each in a group that the population can bear with room to spare, and is not asked for
+    a larger one before its budget runs short. Then half of what is left is kept, as long as the
+    population can bear the group that the other half asks for: nobody is locked out for having been
+    linked too cheaply.
 
     Differs from the paper: its strategies are fixed before the first release.
 
     >>> strategy = Adaptive(releases=20)
     >>> strategy.smallest_size(Fraction(1, 2), links=0, survival=Fraction(1))
-    3
+    4
     >>> Adaptive(releases=1).smallest_size(Fraction(1, 2), links=1, survival=Fraction(2, 3))
     4
     """
@@ -133,16 +136,19 @@ class Adaptive:
     def preview(self, threshold: Fraction, links: int) -> tuple[float, ...]:
         """The ratios of the first links, if each is exactly as asked, and as asked now.
 
+        No pair can be linked more often than there are releases.
+
         >>> [round(ratio, 1) for ratio in Adaptive(releases=20).preview(Fraction(1, 2), 3)]
-        [2.9, 6.5, 15.8]
+        [3.5, 6.3, 11.7]
         >>> Adaptive(releases=1).preview(Fraction(1, 2), 2)
         (2.0, inf)
         """
         rule = self._rule(threshold, self.shares.get("", 0.0), links)
         found = []
         left = -log_of(1 - threshold)
+        most = self.links.releases + self.left + 1
         for link in range(links):
-            spent = min(rule.spent(link, left), left)
+            spent = min(rule.spent(link, left), left) if link < most else 0.0
             found.append(-1 / math.expm1(-spent) if spent > 0 else math.inf)
             left -= spent
         return tuple(found)
@@ -195,10 +201,15 @@ class Adaptive:
 
     def _rule(self, threshold: Fraction, share: float, links: int) -> TargetRule:
         shares, further = self._shares(threshold, share, links)
-        # In groups as large as the population can bear, or else as the constant ratio has them.
-        equal = -log_of(1 - threshold) / max(self.releases or 0, self.left + 1)
-        bearable = min(spend(1 / share), equal) if share else 0.0
-        return TargetRule((), shares, 1.0, further * bearable, bearable)
+        # Near the largest ratio that the population can bear, one needy person makes the groups of
+        # all neighbours as large as the table. So some room is left, for half of the budget.
+        budget = -log_of(1 - threshold)
+        equal = budget / max(self.releases or 0, self.left + 1)
+        half = budget / 2 / (further + 1)
+        if not share:
+            return TargetRule((), shares, 1.0)
+        roomy = min(spend(1 / (ROOM * share)), max(equal, half))
+        return TargetRule((), shares, 1.0, further * roomy, roomy, min(spend(1 / share), equal))
 
     def _shares(
         self, threshold: Fraction, share: float, links: int

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 PRIOR_TRIALS = 10  # that the expectation before any data counts for
-PRIOR_HAZARD = 0.25  # of a link just made; every release without another halves it
+PRIOR_HAZARD = 0.5  # of a link just made; every release without another halves it
 SMALLEST_CHANCE_OF_LINKS = 1e-7  # further links less probable than this are not planned for
 FARTHEST = 40  # releases ahead that a plan looks
 
@@ -67,7 +67,7 @@ def relink_hazards(gaps: LinkGaps, releases: int, base: float = 0.0) -> list[lis
     Differs from the paper: Section 6.2 suggests such a distribution, and gives no way to use it.
 
     >>> relink_hazards(LinkGaps(waiting={(1, 1): 30}), 2)
-    [[0.03125, 0.015625], [0.03125, 0.015625]]
+    [[0.0625, 0.03125], [0.0625, 0.03125]]
     """
     found: list[list[float]] = []
     for link in range(1, gaps.most + 2):

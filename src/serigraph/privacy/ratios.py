@@ -163,8 +163,8 @@ class TargetRule:
     With Q = (1 - threshold) / survival, B = -ln Q and j links so far, the target is the largest of
     ``factor / (1 - Q)`` (Theorem 1, times a factor), ``ratio_by_link[j]``, and 1 / (1 - exp(-b)),
     where b, what the link may spend, is ``share_by_link[j]`` B, or less to leave the ``reserve``,
-    but at least ``least_spend``. An empty tuple asks for nothing; past its end, the last entry
-    counts.
+    but at least ``least_spend``, or half of B if that is less; never less than ``smallest_spend``.
+    An empty tuple asks for nothing; past its end, the last entry counts.
 
     Differs from the paper: a target proposes, it does not decide. Floats may be off by rounding:
     what was built with them is checked again in fractions.
@@ -175,6 +175,7 @@ class TargetRule:
     factor: float
     reserve: float = 0.0
     least_spend: float = 0.0
+    smallest_spend: float = 0.0
 
     def target(self, threshold: float, links: int, survival: float) -> float:
         """The ratio n/n_s for the next link; infinite where the budget is used up.
@@ -201,9 +202,12 @@ class TargetRule:
         >>> rule = TargetRule((), (0.5,), 1.0, reserve=0.5, least_spend=0.125)
         >>> rule.spent(links=0, budget=2.0), rule.spent(0, 0.75), rule.spent(0, 0.5)
         (1.0, 0.25, 0.125)
+        >>> rule.spent(0, 0.125)
+        0.0625
         """
         share = self.share_by_link[min(links, len(self.share_by_link) - 1)]
-        return max(min(share * budget, budget - self.reserve), self.least_spend)
+        least = max(min(self.least_spend, budget / 2), self.smallest_spend)
+        return max(min(share * budget, budget - self.reserve), least)
 
 
 ASKS_NOTHING = TargetRule((), (), 0.0)

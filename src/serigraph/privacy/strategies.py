@@ -252,8 +252,8 @@ class Geometric:
     def rule(self, threshold: Fraction, name: str = "") -> TargetRule:
         """The strategy for a compiled kernel (Section 6.2); the closed form up to 64 links.
 
-        >>> Geometric(Fraction(2)).rule(Fraction(1, 2))
-        TargetRule(ratio_by_link=(), share_by_link=(), factor=2.0, reserve=0.0, least_spend=0.0)
+        >>> Geometric(Fraction(2)).rule(Fraction(1, 2)).factor
+        2.0
         """
         if self.replan:
             return TargetRule((), (), rounded_up(self.factor))

@@ -138,6 +138,8 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
     policy = read_policy(opened.path / "policy.toml")
     ledger = opened.reader()
     releases, names = ledger.releases, ledger.transient_names()
+    if releases:
+        policy = policy.in_series(releases[-1].strategy)
     past = ledger.history_of_all(names)
     stands = standing(past, [threshold_left(releases, policy, name) for name in names])
     strategy = policy.strategy_for(ledger.link_gaps)

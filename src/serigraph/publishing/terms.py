@@ -170,6 +170,7 @@ def policy_in_force(series: Series, releases: tuple[ReleaseRecord, ...]) -> Poli
     policy = read_policy(path)
     if releases:
         check_unchanged(releases[-1].policy, policy, path.read_text(encoding="utf-8"), str(path))
+        policy = policy.in_series(releases[-1].strategy)
     taken = (GROUP, COHORT) if policy.has_persisting_values else (GROUP,)
     for name in taken if policy.output.form == "bucketised" else ():
         if name in policy.quasi_identifiers:

@@ -12,7 +12,15 @@ from serigraph.utility.measures import (
 )
 from serigraph.utility.published import Form
 from serigraph.utility.queries import QueryErrors, answer, estimates, query_errors
-from serigraph.utility.workload import Queries, Workload, WorkloadKind, draw_workload
+from serigraph.utility.workload import (
+    Queries,
+    Workload,
+    WorkloadKind,
+    asked_about,
+    draw_workload,
+    put_to,
+    shared_queries,
+)
 
 __all__ = [
     "Divergence",
@@ -26,6 +34,7 @@ __all__ = [
     "Workload",
     "WorkloadKind",
     "answer",
+    "asked_about",
     "discernibility",
     "draw_workload",
     "estimates",
@@ -34,6 +43,8 @@ __all__ = [
     "kl_divergence",
     "normalised_certainty_penalty",
     "normalised_group_size",
+    "put_to",
     "query_errors",
+    "shared_queries",
     "suppressed_share",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -80,7 +81,7 @@ def draw_workload(
             remedy="ask for at least one query, columns from 1 to the number of quasi-identifiers, "
             "and a selectivity above 0 and up to 1",
         )
-    names = _names(population, workload)
+    names = asked_about(population, workload)
     table = population.subset(population.present)
     entries = Entries.of(table, names)
     sizes = np.array([domain.size for domain in population.domains], dtype=np.int64)
@@ -115,12 +116,50 @@ def draw_workload(
     )
 
 
-def _names(population: Population, workload: WorkloadKind) -> pl.Series:
+def asked_about(population: Population, workload: WorkloadKind) -> pl.Series:
+    """The values that queries are about: those held in the table, or the protected among them."""
     held = population.held_names()
     if workload == "any":
         return held
     protected = frozenset[str]().union(*(value.covers() for value in population.protected))
     return held.filter(held.is_in(sorted(protected)))
+
+
+def shared_queries(
+    sizes: Sequence[int],
+    values: int,
+    *,
+    queries: int,
+    seed: int,
+    columns: int = 2,
+    selectivity: float = 0.05,
+) -> Queries:
+    """Queries to put to several tables, whatever they count there; as for ``draw_workload``.
+
+    ``sizes`` are the numbers of codes of the columns, ``values`` the number of values.
+    """
+    generator = np.random.Generator(np.random.Philox(seed))
+    of_columns = np.array(sizes, dtype=np.int64)
+    return _draw(
+        generator, queries if values else 0, of_columns, max(values, 1), columns, selectivity
+    )
+
+
+def put_to(population: Population, asked: Queries, names: pl.Series) -> Workload:
+    """The workload of those of some shared queries that count something in this table.
+
+    ``names`` are the values that their ranges run over, ascending.
+    """
+    table = population.subset(population.present)
+    count = _counts(table, Entries.of(table, names), asked)
+    good = np.flatnonzero(count > 0)
+    order = good[np.argsort(asked.first[good], kind="stable")]
+    return Workload(
+        queries=asked.taken(order),
+        actual=count[order],
+        names=names,
+        redrawn_share=1 - len(good) / max(len(asked), 1),
+    )
 
 
 def _counts(table: Population, entries: Entries, asked: Queries) -> NDArray[np.int64]:
