@@ -84,7 +84,8 @@ def publish(  # one keyword per option of a release; one straight sequence
     label defaults to the file's name, or to ``release-<number>``. ``new_people`` confirms that
     hardly anybody is known from earlier releases, ``same_table`` that the table is that of an
     earlier one. ``documents`` writes further public files into
-    the folder of the release before it is committed, from what ``measure`` returned. Raises
+    the folder of the release before it is committed, from what ``measure`` returned, and returns
+    what attacks have found. Raises
     `SerigraphError`; then nothing was published and nothing has changed.
 
     ``assume_transient`` names values and classes to publish even if the data contradict the
@@ -158,7 +159,7 @@ def publish(  # one keyword per option of a release; one straight sequence
             policy.frozen(), [*(each.summary for each in writer.releases), summary]
         )
         with storage_errors(writer.staging):
-            documents(
+            attacks = documents(
                 Unpublished(
                     folder=writer.staging,
                     earlier=writer.releases,
@@ -192,4 +193,4 @@ def publish(  # one keyword per option of a release; one straight sequence
         progress("committing")
         record = staged.commit(draft)
     folder = opened.path / "releases" / record.label
-    return Published(record, folder, staged.tables(folder), notes, facts.value_list)
+    return Published(record, folder, staged.tables(folder), notes, facts.value_list, attacks)
