@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 READY_DEV := $(VENV)/ready-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-spark faults fuzz check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-persistence bench-spark bench-utility attacks peers reproduce study lock clean
+.PHONY: help demo test test-spark faults fuzz check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-persistence bench-spark bench-utility attacks blindness peers reproduce study lock clean
 
 help:
 	@echo "make demo            a clinic of 40,000 people publishes ten releases"
@@ -26,6 +26,7 @@ help:
 	@echo "make bench-growth    a release and an audit after 10 and after 200 releases"
 	@echo "make bench-persistence what comparing releases tells where values persist, by law and form"
 	@echo "make attacks         attacks on releases of several methods, ours among them, as a page"
+	@echo "make blindness       the exact minimality attack on 500 small tables of each kind"
 	@echo "make bench-spark     Spark beside the local engine: time and traffic at 1M, 3M, 10M people"
 	@echo "make bench-utility   group sizes and errors of queries by strategy, in five settings"
 	@echo "make reproduce       the paper's study and what goes beyond it"
@@ -126,6 +127,9 @@ bench-spark: $(READY_DEV)
 # Single releases of other tools as well: make attacks FOREIGN=folder
 attacks: $(READY_DEV)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.attacks $(if $(FOREIGN),--foreign $(FOREIGN))
+
+blindness: $(READY_DEV)
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.blindness
 
 # A first look: .venv/bin/python -m benchmarks.utility --people 10000 --seeds 1
 bench-utility: $(READY_DEV)

@@ -122,6 +122,8 @@ def _cell(each: Finding) -> str:
     if each.not_run:
         return f"{each.certain:,} certain" if each.certain else "-"
     certain = f", {each.certain:,} certain" if each.certain else ""
+    if not each.is_telling:
+        return f"too few{certain}"
     lift = f"{each.lift:.2f} ({each.lowest:.2f} to {each.highest:.2f})"
     return f"**{lift}**{certain}" if each.exceeds(1.05) else f"{lift}{certain}"
 

@@ -54,6 +54,8 @@ NAIVE: dict[str, Naive] = {
         at, tables(seed, releases=1), blocks(1), suppressed=["a"]
     ),
     "one member known": lambda at, seed: naive_target(at, tables(seed, people=2400), blocks(3)),
+    "two members known": lambda at, seed: naive_target(at, tables(seed, people=2400), blocks(4)),
+    "three members known": lambda at, seed: naive_target(at, tables(seed, people=2400), blocks(5)),
     "deFinetti": lambda at, seed: naive_target(
         at, tables(seed, people=3000, releases=1, correlated=True), scattered(10), in_two=True
     ),
@@ -101,10 +103,16 @@ def _transient(at: Path, seed: int) -> tuple[object, Tables]:
     return ours(at, given, known=1, minimum=5), given
 
 
+def _many_known(at: Path, seed: int) -> tuple[object, Tables]:
+    given = tables(seed, keeps=0.0, releases=1)
+    return ours(at, given, known=3, minimum=5), given
+
+
 _WAYS: dict[str, Callable[[Path, int], tuple[object, Tables]]] = {
     "registry": _registered,
     "shown once": _shown_once,
     "transient": _transient,
+    "many known": _many_known,
 }
 OURS = {
     "singling out": ["registry", "transient"],
@@ -116,6 +124,8 @@ OURS = {
     "newcomers": ["registry", "shown once", "transient"],
     "suppression": ["shown once", "transient"],
     "one member known": ["transient"],
+    "two members known": ["many known"],
+    "three members known": ["many known"],
     "deFinetti": ["registry", "shown once", "transient"],
     "downcoding, middle": ["registry", "shown once", "transient"],
     "downcoding, edge": ["registry", "shown once", "transient"],

@@ -491,6 +491,8 @@ def test_the_page_of_a_release(made: Made, number: int) -> None:
         "People alone in their group": f"{told['people_alone']:,}",
         "Unique rows": unique_fact(told),
         "Budget": f"planned for {case.releases} exposures of a person to a value",
+        "Attacked before publication": "deFinetti; downcoding, middle; downcoding, edge: on "
+        "everybody and at most 4 values",
     }
     if case.has_registry:
         facts["People not in the registry"] = f"{told['people_outside_registry']}"
@@ -583,6 +585,8 @@ def test_the_certificate_of_a_release(made: Made, number: int) -> None:
     assert Fraction(certificate["threshold"]) == made.case.threshold
     assert (certificate["release"], certificate["label"]) == (number, f"r{number}")
     assert certificate["published_at"] == series.latest.published_at
+    attacks = certificate["attacks"]
+    assert (attacks["share_of_people"], attacks["highest_lift"]) == ("1", None)
     stated = certificate["publisher"]["name"]
     assert stated == ("General Hospital" if made.case.publisher else None)
 
@@ -667,6 +671,7 @@ def published_lines(made: Made, number: int) -> Iterator[set[str]]:
     if number > 1:
         so_far = in_short(series.worst(series.probabilities()), ", threshold ")
         yield {f"  over the whole series: worst probability {each}" for each in so_far}
+    yield {"  attacks on the draft: too few bets to measure"}
 
 
 def test_status(made: Made) -> None:

@@ -1,11 +1,11 @@
-"""Background knowledge: somebody of each group has told what it holds, or knows itself.
+"""Background knowledge: some members of each group have told what they hold, or know themselves.
 
-The adversary knows one member of each group, drawn by lot, and what it holds: a relative, a
-colleague, or the adversary itself. Martin and others (ICDE 2007); Chen, LeFevre and Ramakrishnan
-(VLDB 2007). One of n members is struck off: n_s/(n - 1) is left if it does not hold the value,
-(n_s - 1)/(n - 1) if it does.
+The adversary knows c members of each group, drawn by lot, and what they hold: relatives,
+colleagues, the adversary itself. Martin and others (ICDE 2007); Chen, LeFevre and Ramakrishnan
+(VLDB 2007). If none of them holds the value, n_s/(n - c) is left for the others. If h of them do,
+as a holder who is curious about the other holders, (n_s - h)/(n - c) is left: less.
 
-Measured: in each group that shows a value and whose known member does not hold it, one other
+Measured: in each group that shows a value and has c members known who do not hold it, one other
 member, drawn by lot. The claim is kept if the policy grants as much (``known_members``).
 """
 
@@ -21,7 +21,10 @@ from serigraph.attacking.scoring import Guesses, Risk, holding, together
 
 @dataclass(frozen=True)
 class BackgroundKnowledge:
-    name: str = "one member known"
+    """With so many members known."""
+
+    name: str
+    known: int
     risk: Risk = "inference"
 
     def guess(self, evidence: Evidence, draw: np.random.Generator) -> Guesses | str:
@@ -29,18 +32,19 @@ class BackgroundKnowledge:
             return "nobody has told anything"
         parts = []
         for j, seen in enumerate(evidence.releases):
-            insider = evidence.insiders[j]
+            number = evidence.insiders[j]
+            insider = (number >= 0) & (number < self.known)
             for value in range(len(evidence.values)):
                 counts = seen.counts(value)
                 told = np.isin(evidence.pairs(np.arange(evidence.people), value), evidence.told[j])
-                # Groups in which somebody is known, and does not hold the value.
-                is_open = np.zeros(len(counts), dtype=np.bool_)
-                is_open[seen.group[insider & ~told]] = True
+                # Groups in which enough people are known, and none of them holds the value.
+                clean = np.bincount(seen.group[insider & ~told], minlength=len(counts))
+                is_open = clean == self.known
                 asked = is_open[seen.group] & (counts[seen.group] > 0) & ~insider
                 asked &= seen.group >= 0
                 person = np.flatnonzero(asked)
                 group = seen.group[person]
-                left = np.maximum(seen.size[group] - 1, counts[group])
+                left = np.maximum(seen.size[group] - self.known, counts[group])
                 picked = np.zeros(len(person), dtype=np.bool_)
                 picked[one_of_each(group, np.zeros(len(person)), draw)] = True
                 values = np.full(len(person), value)

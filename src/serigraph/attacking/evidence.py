@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from serigraph.short_repr import Undisclosed
 
 NOBODY = -1  # the group of people who are in none
+MOST_INSIDERS = 3  # of a group, who tell what they hold
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,7 +82,8 @@ class Evidence(Undisclosed):
     listed: NDArray[np.int64] | None = None  # the place of each person in the tables
     classes: NDArray[np.int64] | None = None  # of people who are promised to be alike; -1: none
     persisting: tuple[bool, ...] = ()  # of each value: whether the promise rests on classes
-    insiders: tuple[NDArray[np.bool_], ...] = ()  # of each release: people who tell what they hold
+    insiders: tuple[NDArray[np.int64], ...] = ()  # of each release: the first, second, ... of a
+    # group (0, 1, ...) to tell what they hold; NOBODY for those who do not
     told: tuple[NDArray[np.int64], ...] = ()  # pairs (person, value) in one number that these told
     neighbourhoods: tuple[Neighbourhood, ...] = ()  # if the method is known
 
@@ -171,13 +173,14 @@ def one_of_each(
     return np.sort(order[first])
 
 
-def insiders_of(releases: Sequence[Seen], draw: np.random.Generator) -> list[NDArray[np.bool_]]:
-    """One member of each group, drawn by lot, who tells the adversary what it holds."""
+def insiders_of(releases: Sequence[Seen], draw: np.random.Generator) -> list[NDArray[np.int64]]:
+    """Up to three members of each group, drawn by lot, who tell the adversary what they hold."""
     found = []
     for seen in releases:
-        members = np.flatnonzero(seen.group >= 0)
-        chosen = members[one_of_each(seen.group[members], np.zeros(len(members)), draw)]
-        is_insider = np.zeros(len(seen.group), dtype=np.bool_)
-        is_insider[chosen] = True
-        found.append(is_insider)
+        insider = np.full(len(seen.group), NOBODY, dtype=np.int64)
+        for number in range(MOST_INSIDERS):
+            left = np.flatnonzero((seen.group >= 0) & (insider < 0))
+            chosen = one_of_each(seen.group[left], np.zeros(len(left)), draw)
+            insider[left[chosen]] = number
+        found.append(insider)
     return found

@@ -183,8 +183,8 @@ def _target(
     insiders = insiders_of(evidence.releases, draw)
     values = max(len(evidence.values), 1)
     told = tuple(
-        pairs[is_insider[pairs // values]]
-        for pairs, is_insider in zip(published, insiders, strict=True)
+        pairs[insider[pairs // values] >= 0]
+        for pairs, insider in zip(published, insiders, strict=True)
     )
     evidence = replace(evidence, insiders=tuple(insiders), told=told)
     truth = Truth(evidence, published, tuple(present), tables)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -18,6 +18,7 @@ Risk = Literal["singling out", "linkability", "inference"]
 CERTAIN = 0.99
 _RELIABLE = 0.9  # of the people that an attack is certain of, how many it must be right about
 _WORLDS = 8  # in which the control is scored
+_ENOUGH = 5  # bets that are right by what is claimed, for a lift to mean anything
 _TAIL = 0.025  # outside each end of an interval
 _HALVINGS = 40
 _ROUNDING = 1e-9
@@ -75,7 +76,7 @@ class Finding:
     lift: float
     lowest: float
     highest: float
-    control: float
+    control: float | None  # None: not computed
     precision: float
     above: int  # people rightly believed in with more than the threshold, if that share is right
     certain: int  # people rightly believed in with 99 % or more, if 90 % of these are right
@@ -86,9 +87,25 @@ class Finding:
     def is_sample(self) -> bool:
         return self.guessed < self.possible
 
-    def exceeds(self, highest_lift: float) -> bool:
-        """Whether even the low end of the interval is above a limit."""
-        return self.guessed > 0 and self.lowest > highest_lift
+    @property
+    def is_telling(self) -> bool:
+        """Whether there are bets enough for the lift to mean anything."""
+        return self.claimed >= _ENOUGH
+
+    def in_words(self) -> str:
+        """How far it came, in a line."""
+        return (
+            f"{self.attack} right {self.lift:.2f} times as often as claimed "
+            f"({self.lowest:.2f} to {self.highest:.2f})"
+        )
+
+    def exceeds(self, highest_lift: float, tail: float = _TAIL) -> bool:
+        """Whether even the low end of the interval is above a limit; with a ``tail``, of a wider
+        interval that leaves out this much at each end."""
+        if not self.guessed:
+            return False
+        low, _ = interval(self.right, self.guessed, tail)
+        return low * self.guessed > highest_lift * self.claimed
 
 
 def run(
@@ -97,8 +114,10 @@ def run(
     truth: Truth,
     draw: np.random.Generator,
     sample: int | None = None,
+    worlds: int = _WORLDS,
 ) -> Finding:
-    """Let an attack guess, and score it. At most ``sample`` of its bets count."""
+    """Let an attack guess, and score it. At most ``sample`` of its bets count. The control is the
+    average over so many ``worlds``; there is none without them."""
     found = attack.guess(evidence, draw)
     if isinstance(found, str):
         return _nothing(attack, found)
@@ -117,7 +136,7 @@ def run(
     if sample is not None and possible > sample:
         picked = picked[draw.choice(possible, sample, replace=False)]
     bets, said = int(right[picked].sum()), float(claimed[picked].sum())
-    by_chance = _by_chance(found, picked, truth, draw)
+    by_chance = _by_chance(found, picked, truth, draw, worlds)
     low, high = interval(bets, len(picked))
     scale = len(picked) / max(said, _ROUNDING)
     return Finding(
@@ -129,7 +148,7 @@ def run(
         lift=bets / max(said, _ROUNDING),
         lowest=low * scale,
         highest=high * scale,
-        control=by_chance / max(said, _ROUNDING),
+        control=None if by_chance is None else by_chance / max(said, _ROUNDING),
         precision=bets / len(picked),
         above=above,
         certain=certain,
@@ -137,13 +156,43 @@ def run(
     )
 
 
+def combined(findings: Sequence[Finding]) -> Finding:
+    """What one attack has found in several parts of a release."""
+    ran = [each for each in findings if each.guessed]
+    if len(ran) < 2:
+        return ran[0] if ran else findings[0]
+    right, guessed = sum(each.right for each in ran), sum(each.guessed for each in ran)
+    claimed = sum(each.claimed for each in ran)
+    low, high = interval(right, guessed)
+    return replace(
+        ran[0],
+        guessed=guessed,
+        right=right,
+        claimed=claimed,
+        lift=right / max(claimed, _ROUNDING),
+        lowest=low * guessed / max(claimed, _ROUNDING),
+        highest=high * guessed / max(claimed, _ROUNDING),
+        control=None,
+        precision=right / guessed,
+        above=sum(each.above for each in findings),
+        certain=sum(each.certain for each in findings),
+        possible=sum(each.possible for each in ran),
+    )
+
+
 def _by_chance(
-    found: Guesses, picked: NDArray[np.int64], truth: Truth, draw: np.random.Generator
-) -> float:
+    found: Guesses,
+    picked: NDArray[np.int64],
+    truth: Truth,
+    draw: np.random.Generator,
+    worlds: int,
+) -> float | None:
     """How many of the bets are right in other worlds with the same releases."""
     if found.by_chance is not None:
         return float(found.by_chance[picked].sum())
-    right = [found.is_right(truth.permuted(draw))[picked].sum() for _ in range(_WORLDS)]
+    if not worlds:
+        return None
+    right = [found.is_right(truth.permuted(draw))[picked].sum() for _ in range(worlds)]
     return float(np.mean(right))
 
 
@@ -249,8 +298,9 @@ def _in_classes(truth: Truth, person: NDArray[np.int64], value: int) -> NDArray[
     return found
 
 
-def interval(right: int, guessed: int) -> tuple[float, float]:
-    """The exact 95 % interval of a share (Clopper and Pearson 1934).
+def interval(right: int, guessed: int, outside: float = _TAIL) -> tuple[float, float]:
+    """The exact interval of a share (Clopper and Pearson 1934), of 95 % if no more is ``outside``
+    each of its ends.
 
     >>> [round(end, 3) for end in interval(5, 10)]
     [0.187, 0.813]
@@ -263,10 +313,10 @@ def interval(right: int, guessed: int) -> tuple[float, float]:
         chances = ways + number * np.log(share) + (guessed - number) * np.log1p(-share)
         return float(np.exp(chances[counted]).sum())
 
-    low = _crossing(lambda share: tail(share, slice(right, None)) > _TAIL) if right else 0.0
+    low = _crossing(lambda share: tail(share, slice(right, None)) > outside) if right else 0.0
     high = 1.0
     if right < guessed:
-        high = _crossing(lambda share: tail(share, slice(0, right + 1)) < _TAIL)
+        high = _crossing(lambda share: tail(share, slice(0, right + 1)) < outside)
     return low, high
 
 

@@ -105,5 +105,6 @@ def _line(each: Finding) -> str:
     between = f"{each.lowest:.2f} to {each.highest:.2f}"
     return (
         f"  {each.attack:<28} {each.guessed:>7,} {each.right:>7,} {each.claimed:>8.1f} "
-        f"{each.lift:>6.2f} {between:>15} {each.control:>7.2f} {each.above:>7,} {each.certain:>8,}"
+        f"{each.lift:>6.2f} {between:>15} {each.control or 0.0:>7.2f} "
+        f"{each.above:>7,} {each.certain:>8,}"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +30,7 @@ from serigraph.errors import InputRefused, NotTold
 from serigraph.records import WorstPair
 
 if TYPE_CHECKING:
+    from serigraph.attacking import Finding
     from serigraph.publishing import Published, Unpublished
 
 _NAMED = 8  # suppressed values to list
@@ -162,17 +163,18 @@ def _tell_machines(release: Published) -> None:
             "figures": plain(release.figures),
             "values": plain(release.value_list),
             "notes": release.notes,
+            "attacks": release.attacks,
         }
     )
 
 
-def _show_values_first(release: Unpublished) -> None:
+def _show_values_first(release: Unpublished) -> tuple[Finding, ...]:
     """Show the values and their holders before anything is committed; then write the documents."""
     from serigraph.reporting import write_documents
 
     for line in value_lines(release.value_list):
         say(line)
-    write_documents(release)
+    return write_documents(release)
 
 
 def _tell(release: Published) -> None:
@@ -180,6 +182,7 @@ def _tell(release: Published) -> None:
     say(f"Release {record.number}, {record.label}: {figures['present']:,} people published")
     tell_figures(figures)
     _tell_how_close(release)
+    _tell_attacks(release.attacks)
     for note in release.notes:
         say(f"  note: {note}")
     if "approved_by" in figures:
@@ -210,6 +213,19 @@ def tell_figures(figures: Mapping[str, Any]) -> None:
         left_out = [f"{number:,} of {name}" for name, number in figures["suppressed"].items()]
         more = f" and {len(left_out) - _NAMED:,} more values" if len(left_out) > _NAMED else ""
         say(f"  holders left out at random: {', '.join(left_out[:_NAMED])}{more}")
+
+
+def _tell_attacks(findings: Sequence[Finding]) -> None:
+    """How far the attack came that is surely the best: only the publisher may see it."""
+    telling = [each for each in findings if each.is_telling]
+    if telling:
+        best = max(telling, key=lambda each: each.lowest)
+        say(
+            f"  attacks on the draft, for you alone: right {best.lift:.2f} times as often as "
+            f"claimed ({best.lowest:.2f} to {best.highest:.2f})"
+        )
+    elif findings:
+        say("  attacks on the draft: too few bets to measure")
 
 
 def _tell_singled_out(figures: Mapping[str, Any]) -> None:

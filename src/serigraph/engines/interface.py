@@ -86,7 +86,6 @@ class Plan:
     known_members: int = 0  # the adversary knows this many other members of every group
     cohorts: CohortTerms | None = None  # None if no value persists
     groups: Groups = "interleaved"  # of a bucketised release; generalised groups are regions
-    highest_lift: float | None = None  # that attacks on the release may have; None: not attacked
 
     @property
     def interleaves(self) -> bool:

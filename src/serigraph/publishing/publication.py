@@ -75,6 +75,7 @@ class Ready(Undisclosed):
     staged: Staged
     entry: ReleaseDraft
     notes: tuple[str, ...]
+    attacks: tuple[Any, ...]  # what they found; for the publisher alone
     value_list: ValueList
     progress: Progress
 
@@ -111,7 +112,8 @@ def release(  # one keyword per option of a release; one straight sequence
     label defaults to the file's name, or to ``release-<number>``. ``new_people`` confirms that
     hardly anybody is known from earlier releases, ``same_table`` that the table is that of an
     earlier one. ``documents`` writes further public files into
-    the folder of the release before it is committed, from what ``measure`` returned. Raises
+    the folder of the release before it is committed, from what ``measure`` returned, and returns
+    what attacks have found. Raises
     `SerigraphError`; then nothing was published and nothing has changed.
 
     ``assume_transient`` names values and classes to publish even if the data contradict the
@@ -188,7 +190,7 @@ def release(  # one keyword per option of a release; one straight sequence
             policy.frozen(), [*(each.summary for each in writer.releases), summary]
         )
         with storage_errors(writer.staging):
-            documents(
+            attacks = documents(
                 Unpublished(
                     folder=writer.staging,
                     earlier=writer.releases,
@@ -228,6 +230,7 @@ def release(  # one keyword per option of a release; one straight sequence
                 staged=staged,
                 entry=draft,
                 notes=notes,
+                attacks=attacks,
                 value_list=facts.value_list,
                 progress=progress,
             )
@@ -240,7 +243,7 @@ def commit(ready: Ready) -> Published:
     record = ready.staged.commit(ready.entry)
     folder = ready.series.path / "releases" / record.label
     tables = ready.staged.tables(folder)
-    return Published(record, folder, tables, ready.notes, ready.value_list)
+    return Published(record, folder, tables, ready.notes, ready.value_list, ready.attacks)
 
 
 def ending_with(

@@ -214,11 +214,13 @@ class Unpublished(Undisclosed):
         return len(self.earlier) + 1
 
 
-Documents = Callable[[Unpublished], None]
+Documents = Callable[[Unpublished], tuple[Any, ...]]
+"""Writes further public files; returns what attacks on the draft have found."""
 
 
-def without_documents(_release: Unpublished) -> None:
+def without_documents(_release: Unpublished) -> tuple[Any, ...]:
     """Write nothing beside the tables."""
+    return ()
 
 
 def measure_nothing(_made: VerifiedRelease, _plan: Plan, _past: Past, _ids: pl.Series) -> None:
@@ -234,6 +236,7 @@ class Published(ShortRepr):
     tables: Mapping[str, pl.DataFrame]
     notes: tuple[str, ...]
     value_list: ValueList  # protected and unprotected values of the table
+    attacks: tuple[Any, ...] = ()  # what attacks on it have found; for the publisher alone
 
     @property
     def figures(self) -> dict[str, Any]:

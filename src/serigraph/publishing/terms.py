@@ -272,7 +272,6 @@ def plan_of(
         clearance=policy.suppression.clearance,
         known_members=policy.guarantee.known_members,
         cohorts=_cohort_terms(policy, has_registry),
-        highest_lift=policy.attacks.highest_lift,
     )
 
 

@@ -14,7 +14,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from serigraph.attacking.draft import MOST_VALUES, DraftAttacked
 from serigraph.errors import InputRefused, StorageError
+from serigraph.policy import Policy
 from serigraph.policy.sections import Publisher
 
 NAME = "certificate.json"
@@ -88,6 +90,28 @@ class Guaranteed(_Part):
     )
 
 
+class AttacksRan(_Part):
+    """Which attacks a release was put to before it was published. What they found depends on who
+    holds what, and is for the publisher alone."""
+
+    names: tuple[str, ...]
+    share_of_people: Exact = Field(description="Below 1, whole groups were drawn by lot.")
+    most_values: int = Field(description="More than these are drawn by lot.")
+    highest_lift: float | None = Field(
+        description="The release would have been refused if one had surely been right more often "
+        "than this many times what is claimed; null if the policy sets no limit."
+    )
+
+    @staticmethod
+    def of(attacked: DraftAttacked, policy: Policy) -> AttacksRan:
+        return AttacksRan(
+            names=tuple(each.attack for each in attacked.findings),
+            share_of_people=str(attacked.share),
+            most_values=MOST_VALUES,
+            highest_lift=policy.attacks.highest_lift,
+        )
+
+
 class Certificate(_Part):
     """The certificate of a release, or of a series up to its latest release."""
 
@@ -121,6 +145,9 @@ class Certificate(_Part):
         default=None, description="As the policy had it when the certificate was made."
     )
     guarantee: Guaranteed
+    attacks: AttacksRan | None = Field(
+        default=None, description="On the release before it was published; not of a series."
+    )
     figures: Annotated[dict[str, Any], AfterValidator(_with_whole_counts)] = Field(
         description="Counts and figures of the release.",
         json_schema_extra={

@@ -11,14 +11,15 @@ from typing import Any, ParamSpec
 
 from serigraph._version import __version__
 from serigraph.attacking.draft import refuse_leaks
+from serigraph.attacking.scoring import Finding
 from serigraph.ledger import storage_errors
 from serigraph.ledger.storage import digest_tree, write_durably
 from serigraph.privacy.thresholds import threshold_text
 from serigraph.publishing import STAGES, Published, Unpublished, publish
-from serigraph.reporting.certificate import NAME, Certificate, Guaranteed
+from serigraph.reporting.certificate import NAME, AttacksRan, Certificate, Guaranteed
 from serigraph.reporting.page import render
 from serigraph.reporting.release_page import release_page
-from serigraph.reporting.risk import attacked, measure_risk, risk_of
+from serigraph.reporting.risk import attacks_on, measure_risk, risk_of
 from serigraph.runtime.stages import shows_progress
 from serigraph.signing import SIGNATURE
 
@@ -27,20 +28,23 @@ REPORT = "report.html"
 Options = ParamSpec("Options")
 
 
-def write_documents(release: Unpublished) -> None:
+def write_documents(release: Unpublished) -> tuple[Finding, ...]:
     """Write ``report.html`` and ``certificate.json`` beside the tables of a release, and the
     certificate's signature if there is a signer. Refuses a release that attacks have got too far
-    with; nothing that they found is in a document."""
-    refuse_leaks(attacked(release), release.policy.attacks.highest_lift, release.label)
+    with. Returns what they found, for the publisher: none of it is in a document."""
+    attacked = attacks_on(release)
+    refuse_leaks(attacked.findings, release.policy.attacks.highest_lift, release.label)
+    ran = AttacksRan.of(attacked, release.policy)
     with storage_errors(release.folder):
         files = digests_of(release.folder)
-        report = render(release_page(release, risk_of(release), files)).encode()
+        report = render(release_page(release, risk_of(release), ran, files)).encode()
         write_durably(release.folder / REPORT, report)
         files[REPORT] = hashlib.sha256(report).hexdigest()
-        certificate = certificate_of(release, files).to_text().encode()
+        certificate = certificate_of(release, ran, files).to_text().encode()
         write_durably(release.folder / NAME, certificate)
         if release.signer is not None:
             write_durably(release.folder / SIGNATURE, release.signer.sign(certificate))
+    return attacked.findings
 
 
 def _with_documents(function: Callable[Options, Published]) -> Callable[Options, Published]:
@@ -57,7 +61,9 @@ def _with_documents(function: Callable[Options, Published]) -> Callable[Options,
 publish_with_report = shows_progress(STAGES)(_with_documents(publish))
 
 
-def certificate_of(release: Unpublished, files: Mapping[str, str]) -> Certificate:
+def certificate_of(
+    release: Unpublished, attacks: AttacksRan, files: Mapping[str, str]
+) -> Certificate:
     """The certificate of a release with these files."""
     policy = release.policy
     figures: dict[str, Any] = dict(release.summary)
@@ -82,6 +88,7 @@ def certificate_of(release: Unpublished, files: Mapping[str, str]) -> Certificat
             worst_in_release=figures["worst_in_release"],
             worst_in_series=figures["worst_in_series"],
         ),
+        attacks=attacks,
         figures=figures,
         files=dict(files),
     )

@@ -146,7 +146,7 @@ def _preview(ready: Ready) -> Preview:
         figures=figures,
         notes=ready.notes,
         value_list=ready.value_list,
-        attacks=_measured(ready).findings,
+        attacks=ready.attacks,
         differences=since,
     )
 
@@ -342,7 +342,9 @@ def publish_draft(
         with suppress(SerigraphError):  # it is out; the next writer removes it
             remove_draft(layout, kept)
     folder = layout.published(record.label)
-    return Published(record, folder, TablesOnDisk(folder), found.notes, found.value_list)
+    return Published(
+        record, folder, TablesOnDisk(folder), found.notes, found.value_list, found.attacks
+    )
 
 
 def _found(layout: Layout, name: str, releases: tuple[ReleaseRecord, ...]) -> KeptDraft:

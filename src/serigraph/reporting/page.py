@@ -239,6 +239,10 @@ LOWERED_THRESHOLDS = (
     "Some thresholds are lower than in the policy: what suppressed holders reveal by their absence "
     "was deducted for everybody."
 )
+ATTACKS_ARE_PRIVATE = (
+    "How far attacks came depends on who holds what, so only the publisher knows. Attacks that "
+    "compare releases are run by serigraph attack."
+)
 UNPROTECTED_VALUES = "Values that are not protected can be linked to a person with certainty."
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from serigraph.charts import Bar, share_chart
 from serigraph.publishing import Unpublished
 from serigraph.publishing.published import SingledOut, pair_of
 from serigraph.publishing.terms import notes_on_dates
+from serigraph.reporting.certificate import AttacksRan
 from serigraph.reporting.page import (
     ALIKE,
+    ATTACKS_ARE_PRIVATE,
     UNPROTECTED_VALUES,
     Page,
     Section,
@@ -25,6 +28,7 @@ from serigraph.reporting.page import (
     governance_facts,
     holds,
     lowered,
+    percent,
     persistence_notes,
     singled_out_facts,
     singled_out_notes,
@@ -40,7 +44,9 @@ _VALUES_SHOWN = 12
 _AHEAD = 1024  # exposures to look ahead for the end of the budget
 
 
-def release_page(release: Unpublished, risk: ReleaseRisk, files: Mapping[str, str]) -> Page:
+def release_page(
+    release: Unpublished, risk: ReleaseRisk, attacks: AttacksRan, files: Mapping[str, str]
+) -> Page:
     """The report page, for those who answer for a release and those who receive it."""
     figures: dict[str, Any] = dict(release.summary)
     known = release.policy.guarantee.known_members
@@ -65,7 +71,7 @@ def release_page(release: Unpublished, risk: ReleaseRisk, files: Mapping[str, st
                 parts=[
                     _measured(release, risk, figures),
                     _mitigated(release, risk, figures),
-                    _residual(release, risk),
+                    _residual(release, risk, attacks),
                 ],
             ),
             _governance(release, files),
@@ -261,7 +267,7 @@ def _limit(release: Unpublished) -> str:
     return "target or the threshold" if assumption.has_transient else "threshold"
 
 
-def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
+def _residual(release: Unpublished, risk: ReleaseRisk, attacks: AttacksRan) -> Section:
     singled = SingledOut.of(release.summary)
     known = release.policy.guarantee.known_members
     return Section(
@@ -275,16 +281,36 @@ def _residual(release: Unpublished, risk: ReleaseRisk) -> Section:
                 exact(risk.alone.one_more_known),
             ),
             *singled_out_facts(singled),
+            *_attacked(attacks),
         ],
         notes=[
             *singled_out_notes(singled),
             *persistence_notes(release.assumption),
             UNPROTECTED_VALUES,
+            ATTACKS_ARE_PRIVATE,
             f"The promise is per value, with a threshold of {release.policy.threshold}. That a "
             "person holds one of several protected values may be more probable, unless they are "
             "protected as a class.",
         ],
     )
+
+
+def _attacked(attacks: AttacksRan) -> list[tuple[str, str]]:
+    """Which attacks ran, and when they would have refused the release."""
+    share, limit = Fraction(attacks.share_of_people), attacks.highest_lift
+    on = "everybody" if share == 1 else f"{percent(float(share))} of the people, drawn by lot,"
+    return [
+        (
+            "Attacked before publication",
+            f"{'; '.join(attacks.names)}: on {on} and at most {attacks.most_values} values",
+        ),
+        (
+            "Refused if an attack is right",
+            "(no limit was set)"
+            if limit is None
+            else f"surely more than {limit:g} times as often as claimed",
+        ),
+    ]
 
 
 def _if_presence_were_known(release: Unpublished, risk: ReleaseRisk) -> list[tuple[str, str]]:

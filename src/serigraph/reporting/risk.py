@@ -18,8 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.attacking.draft import attack_draft
-from serigraph.attacking.scoring import Finding
+from serigraph.attacking.draft import DraftAttacked, as_one, attack_draft
 from serigraph.auditing.figures import SHARES
 from serigraph.engines import Plan, VerifiedRelease
 from serigraph.errors import ImpossibleState
@@ -222,8 +221,8 @@ class PieceRisk:
     sizes: tuple[tuple[int, int], ...]  # size of groups with a protected value, and how many
     protected: tuple[ProtectedValue, ...]
     holders: tuple[int, ...]  # of each protected value
-    classes: tuple[ClassRisk, ...] = ()  # of each value that persists and was ever shown
-    findings: tuple[Finding, ...] = ()  # of attacks; they depend on who holds, and stay private
+    classes: tuple[ClassRisk, ...]  # of each value that persists and was ever shown
+    attacked: DraftAttacked  # depends on who holds, and stays private
 
 
 @dataclass(frozen=True)
@@ -272,14 +271,14 @@ def measure_risk(made: VerifiedRelease, plan: Plan, past: Past, past_ids: pl.Ser
         protected=protected,
         holders=tuple(np.bincount(made.population.held, minlength=len(protected)).tolist()),
         classes=tuple(_classes(made, plan)),
-        findings=() if plan.highest_lift is None else attack_draft(made, plan),
+        attacked=attack_draft(made, plan),
     )
 
 
-def attacked(release: Unpublished) -> tuple[Finding, ...]:
-    """What attacks on the draft have found, piece by piece; for the publisher only."""
+def attacks_on(release: Unpublished) -> DraftAttacked:
+    """What attacks on the draft have found; for the publisher only."""
     pieces = (piece for piece in release.measured if isinstance(piece, PieceRisk))
-    return tuple(finding for piece in pieces for finding in piece.findings)
+    return as_one([piece.attacked for piece in pieces])
 
 
 def _classes(made: VerifiedRelease, plan: Plan) -> Iterator[ClassRisk]:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from serigraph.attacking.draft import attack_draft
 from serigraph.engines import Plan, VerifiedRelease
 from serigraph.model import Past
 from serigraph.recoding import as_text, regions_of
@@ -27,7 +26,7 @@ Row = dict[str, str]  # cells by column
 
 @dataclass(frozen=True)
 class DraftRisk(PieceRisk):
-    """The figures of a draft, which is always attacked, and a sample of its records."""
+    """The figures of a draft, and a sample of its records."""
 
     before: tuple[Row, ...] = ()
     after: tuple[Row, ...] = ()
@@ -38,7 +37,6 @@ def measure_draft(made: VerifiedRelease, plan: Plan, past: Past, past_ids: pl.Se
     risk = measure_risk(made, plan, past, past_ids)
     known: dict[str, Any] = {each.name: getattr(risk, each.name) for each in fields(risk)}
     before, after = _sample(made, plan)
-    known["findings"] = risk.findings or attack_draft(made, plan)
     return DraftRisk(**known, before=before, after=after)
 
 
