@@ -31,6 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("visits.sqlite", "visits.db"):
         with sqlite3.connect(made / name) as database:
             database.execute("create table visits (patient text)")
+            database.execute("create table wards (ward text)")
         database.close()
     for name in ("visits.xlsx", "visits.ods"):
         (made / name).write_bytes(b"PK\x03\x04" + bytes(100))
@@ -42,7 +43,6 @@ def serigraph(folder: Path, *arguments: str) -> tuple[int, str]:
         [sys.executable, "-m", "serigraph", *arguments],
         cwd=folder,
         env=os.environ,
-        input="patient,born,diagnosis\n",
         capture_output=True,
         text=True,
         check=False,
@@ -53,33 +53,25 @@ def serigraph(folder: Path, *arguments: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("visits.xlsx", ["spreadsheet", "visits.xlsx", "save the sheet as CSV"]),
-        ("visits.ods", ["spreadsheet", "visits.ods", "save the sheet as CSV"]),
-        ("visits.sqlite", ["SQLite", "visits.sqlite", "sqlite3 -header -csv visits.sqlite"]),
-        ("visits.db", ["SQLite", "visits.db", "sqlite3 -header -csv visits.db"]),
-        (
-            "s3://bucket/visits.csv",
-            ["s3 addresses cannot be read", "s3://...", "download the file"],
-        ),
+        ("visits.xlsx", ["the workbook is damaged", "visits.xlsx", "save it again"]),
+        ("visits.ods", ["spreadsheets are read as .xlsx only", "visits.ods", "save it as .xlsx"]),
+        ("visits.sqlite", ["has 2 tables", "visits.sqlite", "name one of its tables with --query"]),
+        ("visits.db", ["has 2 tables", "visits.db", "name one of its tables with --query"]),
+        ("memory://a/visits.csv", ["no file at this address", "memory://.../visits.csv", "check"]),
         (
             "https://example.org/visits.csv",
             ["https addresses cannot be read", "https://...", "download the file"],
         ),
         (
-            "postgres://me:pass1234@host/visits",
-            [
-                "postgres addresses cannot be read",
-                "postgres://...",
-                "\\copy (select ...) to 'table.csv'",
-            ],
+            "postgres://me:pass1234@127.0.0.1:1/visits",
+            ["the server cannot be reached", "postgres://...", "check host and port"],
         ),
         (
             "jdbc:mysql://host/?password=pass1234",
             ["jdbc addresses cannot be read", "jdbc://...", "export"],
         ),
-        ("-", ["standard input", "write it to a file first"]),
-        ("/dev/stdin", ["standard input", "write it to a file first"]),
-        ("taxonomies", ["folder", "taxonomies", "give a file"]),
+        ("/dev/null", ["cannot come from a device", "/dev/null", "give the path of a file"]),
+        ("taxonomies", ["a folder without Parquet files", "taxonomies", "give the path of a file"]),
         ("nothing.xlsx", ["the file does not exist", "nothing.xlsx", "check the path"]),
     ],
 )

@@ -178,3 +178,19 @@ def test_too_many_columns_are_refused(spark: SparkSession, tmp_path: Path) -> No
     (tmp_path / "wide.csv").write_text(f"{names}\n")
     with pytest.raises(TableError, match="at most 10,000 can be read"):
         on_spark(str(tmp_path / "wide.csv"), series_of(tmp_path / "series"))
+
+
+def test_what_folders_name_is_text_as_on_one_machine(spark: SparkSession, tmp_path: Path) -> None:
+    coded = table().with_columns(ward=pl.Series([f"{n % 3:03}" for n in range(PEOPLE)]))
+    for (ward,), part in coded.partition_by("ward", as_dict=True, include_key=False).items():
+        (tmp_path / f"t/ward={ward}").mkdir(parents=True)
+        part.write_parquet(tmp_path / f"t/ward={ward}/part-0.parquet")
+    columns = '[quasi_identifiers.ward]\nkind = "categorical"\n'
+    inference = spark.conf.get("spark.sql.sources.partitionColumnTypeInference.enabled")
+    digests = []
+    for name, engine in {"spark": serigraph.Spark(), "local": serigraph.Local()}.items():
+        series = series_of(tmp_path / name, columns=columns)
+        release = serigraph.publish(str(tmp_path / "t"), series, label="r", engine=engine)
+        digests.append(release.record.table_digest)
+    assert digests[0] == digests[1]
+    assert spark.conf.get("spark.sql.sources.partitionColumnTypeInference.enabled") == inference

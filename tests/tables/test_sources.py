@@ -295,6 +295,29 @@ def test_a_store_without_the_file() -> None:
     assert "no file at this address" in error.what
 
 
+def test_an_audit_reads_a_release_from_an_address_and_names_it_without_secrets(
+    tmp_path: Path,
+) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(
+        'version = 1\nperson = { id = "id" }\nsensitive = { column = "d" }\n'
+        'quasi_identifiers = { age = { kind = "numeric" } }\nprotected = { values = ["flu"] }\n'
+        'guarantee = { threshold = "1/2" }\n'
+    )
+    raw = pl.DataFrame({"id": [1, 2], "age": [30, 31], "d": ["flu", "gout"]})
+    with fsspec.open("memory://bucket/first.csv", "wb") as file:
+        file.write(b'age,d\n"[30, 31]",flu\n"[30, 31]",gout\n')
+    found = serigraph.audit(releases=["memory://bucket/first.csv"], policy=policy, raw=[raw])
+    assert [each.label for each in found.releases] == ["first.csv"]
+    for address in (
+        "memory://bucket/absent.csv?key=secret",
+        "postgresql://me:secret@127.0.0.1:1/x",
+    ):
+        with pytest.raises(TableError) as caught:
+            serigraph.audit(releases=[address], policy=policy, raw=[raw])
+        assert "secret" not in str(caught.value)
+
+
 def test_several_tables_are_one(tmp_path: Path) -> None:
     table = clinic_table()
     table[:2].write_csv(tmp_path / "a.csv")

@@ -25,6 +25,7 @@ from serigraph.recoding.output import DIALECT, as_meant, as_sets
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 from serigraph.short_repr import Undisclosed
 from serigraph.tables import read_table
+from serigraph.tables.addresses import is_path, name_of
 from serigraph.tables.cells import counted, read_text, rows_where
 from serigraph.tables.people import missing_columns, read_values, value_sets
 
@@ -118,11 +119,11 @@ def _are_described(columns: list[str], policy: Policy) -> bool:
 
 def _sources(source: Any, number: int) -> tuple[str, list[Any]]:
     if isinstance(source, tuple | list):
-        first = source[0]
-        named = Path(first).name if isinstance(first, str | os.PathLike) else f"release {number}"
-        return named, list(source)
+        return name_of(source[0]) or f"release {number}", list(source)
     if not isinstance(source, str | os.PathLike):
         return f"release {number}", [source]
+    if not is_path(os.fspath(source)):
+        return name_of(source) or f"release {number}", [source]
     path = Path(source)
     if path.is_dir() and path.suffix not in (".parquet", ".csv"):
         return path.name, _in_folder(path)
