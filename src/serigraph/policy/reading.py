@@ -21,6 +21,7 @@ from pydantic_core import ErrorDetails
 from serigraph.errors import PolicyChanged, PolicyError
 from serigraph.policy.model import Policy, PolicyForm
 from serigraph.policy.sections import DEFAULT, UNSTATED, Place
+from serigraph.policy.several import ONE, SEVERAL, number_of_columns
 from serigraph.texts import composed
 
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
@@ -112,7 +113,9 @@ def parse_policy(text: str, where: str, folder: str | Path) -> Policy:
                 f"line {line}: {message}" if line else message for line, message in sorted(problems)
             ],
         )
-    return Policy(**given, folder=folder, listed_in_file=listed)
+    return Policy(
+        **given, folder=folder, listed_in_file=listed.pop("", ()), listed_in_files=listed
+    )
 
 
 def _described(error: ErrorDetails, lines: KeyLines) -> tuple[int, str]:
@@ -167,8 +170,11 @@ def _known_keys(place: tuple[int | str, ...]) -> list[str]:
         branches = here.get("discriminator", {}).get("mapping", {})
         if part in branches:
             here = {"$ref": branches[part]}
+        elif part in (ONE, SEVERAL):
+            here = here["oneOf"][(ONE, SEVERAL).index(part)]
         else:
             here = here.get("properties", {}).get(part) or here.get("additionalProperties", {})
+    here = here.get("oneOf", [here])[0]
     return list(_resolved(here, schema).get("properties", {}))
 
 
@@ -180,8 +186,9 @@ def _resolved(here: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str
 
 def _referred_files(
     given: Mapping[str, Any], folder: Path, lines: KeyLines
-) -> tuple[tuple[str, ...], list[tuple[int, str]]]:
-    """The protected values that a file lists, and what is wrong with any file referred to."""
+) -> tuple[dict[str, tuple[str, ...]], list[tuple[int, str]]]:
+    """The protected values that files list, by sensitive column, or by an empty name if there is
+    one, and what is wrong with any file referred to."""
     problems: list[tuple[int, str]] = []
     columns = given.get("quasi_identifiers")
     for name, column in columns.items() if isinstance(columns, dict) else ():
@@ -189,19 +196,28 @@ def _referred_files(
         if isinstance(taxonomy, str) and not (folder / taxonomy).is_file():
             place = ("quasi_identifiers", name, "taxonomy")
             problems.append((lines.of(place), f"{'.'.join(place)}: there is no file {taxonomy!r}"))
-    protected = given.get("protected")
-    file = protected.get("file") if isinstance(protected, dict) else None
-    listed: tuple[str, ...] = ()
-    if isinstance(file, str):
+    sensitive = given.get("sensitive")
+    sections: dict[str, tuple[Place, Any]] = {"": (("protected",), given.get("protected"))}
+    if number_of_columns(sensitive) == SEVERAL:
+        sections = {
+            name: (("sensitive", name, "protected"), section.get("protected"))
+            for name, section in given["sensitive"].items()
+        }
+    listed: dict[str, tuple[str, ...]] = {}
+    for name, (place, protected) in sections.items():
+        file = protected.get("file") if isinstance(protected, dict) else None
+        if not isinstance(file, str):
+            continue
         try:
             text = _text_of(folder / file, "the file")
             lines_of_file = composed(pl.Series(text.splitlines(), dtype=pl.String))
-            listed = tuple(line for line in lines_of_file if line)
-            wrong = "" if listed else f"the file {file!r} lists no values"
+            listed[name] = tuple(line for line in lines_of_file if line)
+            wrong = "" if listed[name] else f"the file {file!r} lists no values"
         except PolicyError as error:
             wrong = f"{file!r}: {error.what}"
         if wrong:
-            problems.append((lines.of(("protected", "file")), f"protected.file: {wrong}"))
+            place = (*place, "file")
+            problems.append((lines.of(place), f"{'.'.join(place)}: {wrong}"))
     return listed, problems
 
 
@@ -285,6 +301,8 @@ def _rose(was: object, is_now: object) -> bool:
 
 
 def _line(place: Place, lines: KeyLines) -> int:
+    if place[:2] == ("protected", "columns"):
+        place = ("sensitive", place[2], "protected", *place[3:])
     if not lines.has(place) and place in _ALSO_WRITTEN:
         place = _ALSO_WRITTEN[place]
     return lines.of(place)
