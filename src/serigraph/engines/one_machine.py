@@ -34,7 +34,7 @@ from serigraph.model import KeptValues, Past
 from serigraph.policy import Output, Policy
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.recoding import as_text
-from serigraph.recoding.output import FORMATS
+from serigraph.recoding.output import FORMATS, texts_like_formulas
 from serigraph.runtime.progress import Progress, no_progress
 from serigraph.runtime.randomness import Randomness, SystemRandomness
 from serigraph.runtime.threads import wait_interruptibly
@@ -164,6 +164,7 @@ class _People(Undisclosed):
             choice=prepared.protected_choice,
             value_list=prepared.value_list,
             notes=prepared.notes,
+            plain_texts=texts_like_formulas(population.plain),
         )
 
     def values_before(self) -> Sequence[str]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Discriminator, Field, Tag
 
+from serigraph.errors import ImpossibleState
 from serigraph.policy import several
 from serigraph.policy.sections import (
     DEFAULT,
@@ -95,6 +96,13 @@ class Policy(PolicyForm):
         """How each sensitive column holds its values, by its name."""
         one = self.sensitive
         return {one.column: one} if isinstance(one, Sensitive) else one
+
+    @property
+    def only_column(self) -> Sensitive:
+        """The sensitive column, where there can be only one."""
+        if not isinstance(self.sensitive, Sensitive):
+            raise ImpossibleState("a policy has several sensitive columns where one is expected")
+        return self.sensitive
 
     @property
     def has_several_columns(self) -> bool:
@@ -258,6 +266,7 @@ class Policy(PolicyForm):
                 **self._frozen_crowds(),
             },
             "missing": self.missing.model_dump(mode="json"),
+            **({"plain": dict(sorted(self.plain.items()))} if self.plain else {}),
         }
 
     def _frozen_crowds(self) -> dict[str, object]:

@@ -103,7 +103,7 @@ def _planned(
 ) -> tuple[FirstPlan, ProposedPersistence]:
     """Which values to protect, and what to assume of them over time; with several ``tables`` it is
     measured."""
-    column = policy.sensitive.column
+    column = policy.only_column.column
     measured = values_in_tables(tables, policy, holders["value"].to_list()) if tables else ()
     plan = first_plan(holders, people, column)
     proposed = proposed_persistence(
@@ -125,12 +125,12 @@ def _holders(table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, int]:
     source = "the table"
     by_source, problems = read_ids({source: table[policy.person.id]}, policy)
     ids = by_source[source]
-    values, wrong = read_values(table[policy.sensitive.column], policy)
+    values, wrong = read_values(table[policy.only_column.column], policy)
     problems += [*wrong, *repeated_people(ids, source, policy)]
     if problems:
         raise TableError(
-            f"column {policy.person.id!r} cannot be the id, or {policy.sensitive.column!r} cannot "
-            "be the sensitive column",
+            f"column {policy.person.id!r} cannot be the id, or {policy.only_column.column!r} "
+            "cannot be the sensitive column",
             remedy="correct the table, or choose others with --person COLUMN, --sensitive COLUMN",
             problems=problems,
         )

@@ -1,6 +1,16 @@
 """Recoding: from groups to the tables that the public sees."""
 
 from serigraph.recoding.labels import as_text
+from serigraph.recoding.records import RecordShape, generalised_records, records_of_groups
 from serigraph.recoding.tables import bucketised, extents, generalised, normalised_widths
 
-__all__ = ["as_text", "bucketised", "extents", "generalised", "normalised_widths"]
+__all__ = [
+    "RecordShape",
+    "as_text",
+    "bucketised",
+    "extents",
+    "generalised",
+    "generalised_records",
+    "normalised_widths",
+    "records_of_groups",
+]

@@ -89,7 +89,7 @@ def _data(release: Unpublished, figures: Mapping[str, Any]) -> Section:
         facts=[
             *facts,
             ("Quasi-identifiers", ", ".join(policy.quasi_identifiers)),
-            ("Sensitive column", policy.sensitive.column),
+            ("Sensitive column", ", ".join(policy.sensitive_columns)),
             ("Protected values in this release", f"{figures['protected_values']:,}"),
             ("Form", _form_of(figures)),
             ("Releases in the series so far", f"{release.number}"),
@@ -146,7 +146,7 @@ def _measured(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, Any
 def _over_time(release: Unpublished, risk: ReleaseRisk) -> list[Table]:
     """Every value that was shown, what is assumed of it, and the classes of those that persist;
     nothing if the policy does not say it of any value."""
-    if not release.policy.protected.persistence:
+    if not release.policy.stated_persistence:
         return []
     held = zip(risk.protected, risk.holders, strict=True)
     rows = {

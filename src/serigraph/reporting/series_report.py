@@ -238,7 +238,7 @@ def _data(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
             ("People ever in a release", f"{audit.people:,}"),
             ("Ever exposed to a protected value", f"{audit.over_all.people:,}"),
             ("Quasi-identifiers", ", ".join(policy["quasi_identifiers"])),
-            ("Sensitive column", str(policy["sensitive"]["column"])),
+            ("Sensitive column", ", ".join(releases[-1].sensitive_columns)),
         ],
         tables=[
             Table(
