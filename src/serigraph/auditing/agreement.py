@@ -144,7 +144,7 @@ def shown_compositions(table: pl.DataFrame, release: ReleaseRecord) -> pl.DataFr
 def _regions(table: pl.DataFrame, release: ReleaseRecord) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The region of each row, and how many rows of each region hold each protected value."""
     # A row of nulls only would be dropped by no grouping; equal regions get equal numbers.
-    cells = table.select(release.policy["quasi_identifiers"])
+    cells = table.select(*release.policy["quasi_identifiers"])
     region = cells.select(pl.struct(pl.all()).rank("dense").alias("region"))
     return region, _held(region["region"], record_sets(table, release), release)
 

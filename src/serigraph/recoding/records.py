@@ -98,17 +98,15 @@ def _sensitive(
     held = (values.code >= first) & (values.code < first + len(names))
     person = values.person[held]
     occurring, place = np.unique(values.code[held], return_inverse=True)
-    kind = pl.Enum(names.gather(occurring.astype(np.int64) - first))
+    names = names.gather(occurring.astype(np.int64) - first)
+    known = names.cast(pl.Enum(names))
     if shown.has_one_value:
         code = np.zeros(records, dtype=np.uint32)
         is_missing = np.ones(records, dtype=np.bool_)
         code[person], is_missing[person] = place, False
-        cells = pl.Series(shown.name, code)
-        if is_missing.any():
-            cells = cells.set(pl.Series(is_missing), None)
-        return cells.cast(kind)
-    flat = pl.DataFrame({"record": person, "cell": pl.Series(place.astype(np.uint32)).cast(kind)})
-    sets = flat.group_by("record", maintain_order=True).agg(pl.col("cell").cast(pl.String))
+        return known.gather(pl.Series(code).set(pl.Series(is_missing), None)).alias(shown.name)
+    flat = pl.DataFrame({"record": person, "cell": names.gather(place.astype(np.uint32))})
+    sets = flat.group_by("record", maintain_order=True).agg("cell")
     everybody = pl.DataFrame({"record": np.arange(records)})
     cells = everybody.join(sets, on="record", how="left", maintain_order="left")["cell"]
     nothing = pl.Series([[]], dtype=cells.dtype)

@@ -158,7 +158,8 @@ def qualified_values(columns: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         rows.append(values["row"])
         codes.append(values["value"].to_physical().cast(pl.UInt32) + len(names))
         names += [qualified(column, value) for value in kind.categories]
-    return pl.DataFrame({"row": pl.concat(rows), "value": pl.concat(codes).cast(pl.Enum(names))})
+    known = pl.Series(names, dtype=pl.Enum(names))
+    return pl.DataFrame({"row": pl.concat(rows), "value": known.gather(pl.concat(codes))})
 
 
 def read_plain(table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, list[str]]:
@@ -211,8 +212,9 @@ def _sets_of_one_length(
     words.sort()
     if (words[1:] == words[:-1]).any():
         return ()
-    codes = pl.Series((words & np.uint64(2**32 - 1)).astype(np.uint32)).cast(values.dtype)
-    return (codes.reshape((people, number)).arr.to_list(),)
+    known = pl.Series(values.dtype.categories, dtype=values.dtype)
+    in_order = known.gather(pl.Series((words & np.uint64(2**32 - 1)).astype(np.uint32)))
+    return (in_order.reshape((people, number)).arr.to_list(),)
 
 
 ID = "id"  # in the frames below; the quasi-identifiers are named q0, q1, ... in policy order
