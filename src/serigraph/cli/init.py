@@ -18,7 +18,20 @@ def command(
     person: Annotated[
         str, typer.Option(help="The column with the person's id [default: guessed]")
     ] = "",
-    sensitive: Annotated[str, typer.Option(help="The sensitive column [default: guessed]")] = "",
+    sensitive: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN", help="The sensitive column; repeatable [default: one is guessed]"
+        ),
+    ] = None,
+    plain: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A column to publish as it is, beside the values, which nobody may know of a "
+            "person; repeatable.",
+        ),
+    ] = None,
     query: Annotated[str, typer.Option(help="SQL, if the table is a DuckDB database.")] = "",
     also: Annotated[
         list[Path] | None,
@@ -43,7 +56,8 @@ def command(
         series,
         table,
         person=person,
-        sensitive=sensitive,
+        sensitive=sensitive or (),
+        plain=plain or (),
         query=query,
         also=also or (),
         persistence=persistence,

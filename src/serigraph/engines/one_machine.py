@@ -26,6 +26,7 @@ from serigraph.engines.interface import (
     VerifiedRelease,
     shown_values,
 )
+from serigraph.engines.linking import linked_rows
 from serigraph.engines.local import make_release
 from serigraph.errors import StorageError
 from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series, Writer
@@ -248,13 +249,17 @@ class _Unwritten(Undisclosed):
     def facts(self) -> MadeFacts:
         made, shown = self.made, shown_values(self.made.proof)
         return MadeFacts(
-            figures=made.figures(),
+            figures={**made.figures(), **self._linked()},
             widths=made.widths,
             gap_risks={gap.value: gap.risk for gap in made.proof.gaps},
             thresholds_left=made.thresholds_left(),
             withdrawn=tuple(gap.value for gap in made.proof.gaps if gap.value not in shown),
             left_out=0 if made.cohorts is None else made.cohorts.left_out,
         )
+
+    def _linked(self) -> dict[str, object]:
+        layout, columns = Layout(self.place.series.path), self.made.population.plain.columns
+        return linked_rows(self.made.tables, columns, layout, self.place.writer.releases)
 
     def write(self, output: Output, progress: Progress) -> _Staged:
         writer, made = self.place.writer, self.made

@@ -30,9 +30,9 @@ from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
 from serigraph.publishing.persistence import OVERRIDDEN
 from serigraph.publishing.published import pair_of
-from serigraph.recoding import RecordShape
+from serigraph.publishing.records import record_shape
 from serigraph.recoding.output import is_formula
-from serigraph.recoding.records import COLUMN, ShownColumn
+from serigraph.recoding.records import COLUMN
 from serigraph.recoding.tables import COHORT, COUNT, GROUP, VALUE
 from serigraph.records import WorstPair, worst_of
 from serigraph.tables import ProtectedChoice
@@ -264,24 +264,11 @@ def plan_of(
         allows_suppression=allow_suppression,
         sensitive=next(iter(policy.sensitive_columns)),
         has_one_value=policy.has_one_value,
-        records=_record_shape(policy),
+        records=record_shape(policy),
         clearance=policy.suppression.clearance,
         known_members=policy.guarantee.known_members,
         cohorts=_cohort_terms(policy, has_registry),
         highest_lift=policy.attacks.highest_lift,
-    )
-
-
-def _record_shape(policy: Policy) -> RecordShape | None:
-    if not policy.shows_records:
-        return None
-    return RecordShape(
-        tuple(
-            ShownColumn(name, how.form == "single")
-            for name, how in policy.sensitive_columns.items()
-        ),
-        is_qualified=policy.has_several_columns,
-        apart=policy.output.apart,
     )
 
 
@@ -390,6 +377,7 @@ def summary_of(
         "form": output.form,
         "form_of_groups": "regions" if output.form == "generalised" else output.groups,
         "method": output.method,
+        **({"apart": True} if output.apart else {}),
         "strategy": strategy.describe(),
         "is_dated_back": is_dated_back,
         **({OVERRIDDEN: list(overridden)} if overridden else {}),

@@ -11,6 +11,7 @@ import numpy as np
 from serigraph.charts import Bar, share_chart
 from serigraph.publishing import Unpublished
 from serigraph.publishing.published import SingledOut, pair_of
+from serigraph.publishing.records import assumptions, facts_on_plain
 from serigraph.publishing.terms import notes_on_dates
 from serigraph.reporting.page import (
     ALIKE,
@@ -20,6 +21,7 @@ from serigraph.reporting.page import (
     Table,
     closeness_chart,
     closest,
+    column_facts,
     context_section,
     distribution_chart,
     exact,
@@ -89,12 +91,16 @@ def _data(release: Unpublished, figures: Mapping[str, Any]) -> Section:
         facts=[
             *facts,
             ("Quasi-identifiers", ", ".join(policy.quasi_identifiers)),
-            ("Sensitive column", ", ".join(policy.sensitive_columns)),
+            *column_facts(list(policy.sensitive_columns), list(policy.plain)),
+            *facts_on_plain(figures),
             ("Protected values in this release", f"{figures['protected_values']:,}"),
             ("Form", _form_of(figures)),
             ("Releases in the series so far", f"{release.number}"),
         ],
-        notes=[f"{note[0].upper()}{note[1:]}." for note in notes_on_dates(figures)],
+        notes=[
+            *(f"{note[0].upper()}{note[1:]}." for note in notes_on_dates(figures)),
+            *assumptions(policy.has_several_columns, bool(policy.plain), figures),
+        ],
     )
 
 

@@ -33,6 +33,7 @@ from serigraph.reporting.page import (
     Table,
     closeness_chart,
     closest,
+    column_facts,
     context_section,
     distribution_chart,
     exact,
@@ -238,7 +239,7 @@ def _data(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
             ("People ever in a release", f"{audit.people:,}"),
             ("Ever exposed to a protected value", f"{audit.over_all.people:,}"),
             ("Quasi-identifiers", ", ".join(policy["quasi_identifiers"])),
-            ("Sensitive column", ", ".join(releases[-1].sensitive_columns)),
+            *column_facts(list(releases[-1].sensitive_columns), list(policy.get("plain", ()))),
         ],
         tables=[
             Table(
