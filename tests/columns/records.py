@@ -59,6 +59,7 @@ kind = "categorical"
 [sensitive.{diagnosis}]
 [sensitive.{diagnosis}.protected]
 except = ["flu", "fracture"]
+unheld = "allow"
 [sensitive.{diagnosis}.protected.thresholds]
 "HIV" = "2/5"
 [sensitive.{drug}]
@@ -114,7 +115,7 @@ def table_of(
         held = [each for each in DIAGNOSES[2:] if draw.random() < rare]
         diagnosis = held[0] if held else draw.choice(["flu", "flu", "fracture", None])
         drugs = [each for each in DRUGS if draw.random() < (rare if each != "aspirin" else 0.5)]
-        ward = draw.choice(["=A1", "east", "O'Neill; \"2\"", None])
+        ward = draw.choice(["=A1", "east", 'O\'Neill; "2"', None])
         cost = draw.choice([None, round(draw.random() * 1000, 2), draw.randint(1, 9)])
         day = f"2024-0{draw.randint(1, 9)}-{draw.randint(10, 28)}"
         cell = "|".join(draw.sample(drugs, len(drugs))) or None
