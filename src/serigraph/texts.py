@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import polars as pl
 
@@ -44,3 +45,33 @@ def composed(texts: pl.Series) -> pl.Series:
 def in_one_form(text: str) -> str:
     """One text in that form."""
     return str(composed(pl.Series([text]))[0])
+
+
+_QUALIFIED = re.compile(r"((?:[^\\:]|\\.)+): (.*)", re.DOTALL)
+
+
+def qualifier(column: str) -> str:
+    """What stands before every value of a column, where a policy has several sensitive ones.
+
+    No qualifier begins with another one, and no Unicode form joins it to the value.
+    """
+    return column.replace("\\", "\\\\").replace(":", "\\:") + ": "
+
+
+def qualified(column: str, value: str) -> str:
+    """A value, named with its column.
+
+    >>> qualified("drug", "AZT"), qualified("fhir:code", "a: b")
+    ('drug: AZT', 'fhir\\\\:code: a: b')
+    """
+    return qualifier(column) + value
+
+
+def unqualified(name: str) -> tuple[str, str]:
+    """The column and the value of a qualified name; no column if it is that of something else.
+
+    >>> unqualified("drug: AZT"), unqualified(qualified("a: ", "b: c")), unqualified("any STD")
+    (('drug', 'AZT'), ('a: ', 'b: c'), ('', 'any STD'))
+    """
+    found = _QUALIFIED.fullmatch(name)
+    return (re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL), found[2]) if found else ("", name)

@@ -10,7 +10,12 @@ from pydantic import BaseModel
 
 from serigraph.policy import parse_policy
 from serigraph.policy.model import PolicyForm
-from serigraph.policy.sections import QuasiIdentifier
+from serigraph.policy.sections import (
+    ClassAcross,
+    QuasiIdentifier,
+    Sensitive,
+    SensitiveColumn,
+)
 from serigraph.policy.strategy import STRATEGIES
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/policy.md").read_text()
@@ -19,6 +24,9 @@ PAGE = (Path(__file__).parents[2] / "docs/reference/policy.md").read_text()
 def models() -> Iterator[tuple[str, type[BaseModel]]]:
     yield "Top level", PolicyForm
     yield "`[quasi_identifiers.NAME]`", QuasiIdentifier
+    yield "`[sensitive]`", Sensitive
+    yield "`[sensitive.NAME]`", SensitiveColumn
+    yield "`[classes.NAME]`", ClassAcross
     for model in STRATEGIES.values():
         yield "`[strategy]`", model
     for name, field in PolicyForm.model_fields.items():
@@ -35,7 +43,7 @@ def test_every_key_is_documented_in_its_section_and_no_other() -> None:
     for heading, model in models():
         keys = {field.alias or name for name, field in model.model_fields.items()}
         known.setdefault(heading, set()).update(keys)
-    assert len(known) == 14
+    assert len(known) == 16
     assert {heading: keys for heading, keys in documented.items() if keys} == known
 
 

@@ -41,8 +41,15 @@ class Export:
     groups: tuple[dict[int, Group], ...]
 
 
-def read_export(folder: Path) -> Export:
-    """Read the four files, and check that sizes and counts are those of the members."""
+EVERY = "every column"
+
+
+def read_export(folder: Path, column: str | None = EVERY) -> Export:
+    """Read the four files, and check that sizes and counts are those of the members.
+
+    With the name of a column, only its values are read, or with None those of classes across
+    columns.
+    """
     releases = pl.read_parquet(folder / "releases.parquet").sort("release")
     numbers = releases["release"].to_list()
     assert numbers == list(range(1, len(numbers) + 1))
@@ -53,7 +60,12 @@ def read_export(folder: Path) -> Export:
         seen.add((release, person))
         members[release, group][person] = present
     values: dict[tuple[int, int], dict[str, int]] = defaultdict(dict)
-    for release, group, value, count in pl.read_parquet(folder / "values.parquet").iter_rows():
+    counts = pl.read_parquet(folder / "values.parquet")
+    if column != EVERY:
+        counts = counts.filter(pl.col("column").eq_missing(column))
+    for release, group, value, count in counts.select(
+        "release", "group", "value", "count"
+    ).iter_rows():
         assert value not in values[release, group]
         values[release, group][value] = count
     groups: list[dict[int, Group]] = [{} for _ in numbers]

@@ -38,7 +38,7 @@ def our_mechanism(policy: Policy) -> Mechanism | None:
         minimum_size=policy.guarantee.minimum_group_size,
         is_presence_known=policy.guarantee.adversary == "presence known",
         allows_suppression=False,
-        sensitive=policy.sensitive.column,
+        sensitive=next(iter(policy.sensitive_columns)),
         known_members=policy.guarantee.known_members,
     )
 

@@ -8,7 +8,7 @@ does, and is compared group by group.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,14 @@ from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import COHORTS, GROUPS, VALUES, has_part, read_part
 from serigraph.recoding.output import DIALECT, as_meant
+from serigraph.recoding.records import COLUMN
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 from serigraph.tables import ProtectedChoice, read_table
-from serigraph.texts import composed
+from serigraph.texts import composed, qualifier
 
 MISSING = "a table of the release is missing"
 _ROWS = "rows"
+_APART = [GROUP, COLUMN, VALUE, COUNT]
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def compare_files(series: Series, release: ReleaseRecord, folder: Path | None = 
     groups = read_part(layout, release, GROUPS)
     values = read_part(layout, release, VALUES).with_columns(pl.col("value").cast(pl.String))
     found = release.tables(folder)
-    sets = column_of_sets(release, list(found))
+    sets = columns_of_sets(release, list(found))
     tables = [_read(files, sets) for files in found.values()]
     if not tables:
         differences = [MISSING]
@@ -66,11 +68,13 @@ def compare_files(series: Series, release: ReleaseRecord, folder: Path | None = 
         if differences and has_part(release, COHORTS):
             differences = _merged_differences(tables[0], groups, values, release)
     else:
-        shown_sizes, shown_values = shown_groups(*tables)
+        shown_sizes, shown_values = shown_groups(tables[0], _counted(tables[1], release))
         kept_sizes, kept_values = kept_groups(groups, values, release)
-        differences = bucketised_differences(
-            compared_groups(shown_sizes, shown_values, kept_sizes, kept_values, release)
+        wrong_sizes, wrong = compared_groups(
+            shown_sizes, shown_values, kept_sizes, kept_values, release
         )
+        wrong_sizes += _other_records(tables[1], groups, release)
+        differences = bucketised_differences((wrong_sizes, wrong))
     return Agreement(
         release=release.number,
         label=release.label,
@@ -80,15 +84,56 @@ def compare_files(series: Series, release: ReleaseRecord, folder: Path | None = 
     )
 
 
-def _read(files: Sequence[Path], sets: str) -> pl.DataFrame:
+def _read(files: Sequence[Path], sets: Collection[str]) -> pl.DataFrame:
     table = pl.concat([read_table(file, DIALECT) for file in files])
     return as_meant(table, sets) if files[0].suffix == ".csv" else table
 
 
-def column_of_sets(release: ReleaseRecord, tables: Sequence[str]) -> str:
-    """The column that holds sets of values, if there is one; never in a bucketised release."""
-    sensitive = release.policy["sensitive"]
-    return sensitive["column"] if len(tables) == 1 and sensitive["form"] != "single" else ""
+def columns_of_sets(release: ReleaseRecord, tables: Sequence[str]) -> tuple[str, ...]:
+    """The columns that hold sets of values. A bucketised release has some only if it shows
+    records."""
+    if len(tables) > 1 and not release.shows_records:
+        return ()
+    return tuple(name for name, form in release.sensitive_columns.items() if form != "single")
+
+
+def _counted(held: pl.DataFrame, release: ReleaseRecord) -> pl.DataFrame:
+    """How often each group holds each value, of the second table of a bucketised release."""
+    if not release.shows_records:
+        return held
+    if held.columns == _APART:
+        own = held.filter(pl.col(COLUMN).is_in(list(release.sensitive_columns)))
+        if not release.has_several_columns:
+            return own
+        before = {name: qualifier(name) for name in release.sensitive_columns}
+        column = pl.col(COLUMN).cast(pl.String).replace(before)
+        return own.with_columns(pl.concat_str(column, pl.col(VALUE).cast(pl.String)).alias(VALUE))
+    rows = pl.DataFrame({GROUP: held[GROUP], VALUE: record_sets(held, release)})
+    return rows.explode(VALUE).drop_nulls().group_by(GROUP, VALUE).len(COUNT)
+
+
+def _other_records(held: pl.DataFrame, groups: pl.DataFrame, release: ReleaseRecord) -> int:
+    """How many groups have another number of records than in the ledger, if records are shown."""
+    if not release.shows_records or held.columns == _APART:
+        return 0
+    shown = held.group_by(pl.col(GROUP).cast(pl.Int64).alias("group")).len("n")
+    kept = groups.select(pl.col("group").cast(pl.Int64), pl.col("present").alias("n"))
+    return _unequal(shown.cast({"n": pl.Int64}), kept.cast({"n": pl.Int64}), ["group"], "n")
+
+
+def record_sets(table: pl.DataFrame, release: ReleaseRecord) -> pl.Series:
+    """The values of each row, of all sensitive columns, as a list."""
+    sets = {name: _sets(table[name]) for name in release.sensitive_columns}
+    if not release.has_several_columns:
+        return next(iter(sets.values()))
+    named = [(pl.lit(qualifier(name)) + pl.element()).alias(name) for name in sets]
+    listed = pl.DataFrame(
+        {
+            name: each.cast(pl.List(pl.String)).list.eval(value)
+            for (name, each), value in zip(sets.items(), named, strict=True)
+        }
+    )
+    return listed.select(pl.concat_list(pl.all().fill_null([]))).to_series()
 
 
 def shown_compositions(table: pl.DataFrame, release: ReleaseRecord) -> pl.DataFrame:
@@ -99,11 +144,10 @@ def shown_compositions(table: pl.DataFrame, release: ReleaseRecord) -> pl.DataFr
 
 def _regions(table: pl.DataFrame, release: ReleaseRecord) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The region of each row, and how many rows of each region hold each protected value."""
-    sensitive = release.policy["sensitive"]["column"]
     # A row of nulls only would be dropped by no grouping; equal regions get equal numbers.
-    cells = pl.DataFrame([column for column in table.get_columns() if column.name != sensitive])
+    cells = table.select(*release.policy["quasi_identifiers"])
     region = cells.select(pl.struct(pl.all()).rank("dense").alias("region"))
-    return region, _held(region["region"], _sets(table[sensitive]), release)
+    return region, _held(region["region"], record_sets(table, release), release)
 
 
 def kept_compositions(groups: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:

@@ -24,7 +24,7 @@ from serigraph.policy import Policy
 from serigraph.short_repr import Undisclosed
 from serigraph.tables import ProtectedChoice, read_table
 from serigraph.tables.cells import counted
-from serigraph.tables.people import missing_columns, read_ids, read_values
+from serigraph.tables.people import missing_columns, read_ids, read_sensitive
 from serigraph.tables.protection import protection_of
 
 
@@ -111,7 +111,7 @@ def holders_in_releases(
     sightings: Sequence[Sightings],
 ) -> list[PublishedHolders] | None:
     """The holders of each release of any tool; None where a table does not have the values."""
-    if not raw or any(policy.sensitive.column not in table.columns for table in raw):
+    if not raw or any(set(policy.sensitive_columns) - set(table.columns) for table in raw):
         return None
     rows = _read(raw, policy, choice, evidence.ids, evidence.labels)
     return [_published(each, evidence, seen) for each, seen in zip(rows, sightings, strict=True)]
@@ -163,7 +163,7 @@ def _read(
     ends = np.cumsum([len(each) for each in ids])
     read = []
     for table, label, person in zip(tables, labels, np.split(place, ends[:-1]), strict=True):
-        values, problems = read_values(table[policy.sensitive.column], policy)
+        values, problems = read_sensitive(table, policy)
         if problems:
             raise _refusal(label, problems)
         kind = cast(pl.Enum, values["value"].dtype)
@@ -175,7 +175,7 @@ def _read(
 
 def _ids(table: pl.DataFrame, policy: Policy, known_ids: pl.Series, label: str) -> pl.Series:
     """The ids of a table, in the type that the evidence has."""
-    problems = missing_columns(table, [policy.person.id, policy.sensitive.column], "it")
+    problems = missing_columns(table, [policy.person.id, *policy.sensitive_columns], "it")
     if problems:
         raise _refusal(label, problems)
     kind = "text" if known_ids.dtype == pl.String else "integer"

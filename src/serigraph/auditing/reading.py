@@ -22,12 +22,14 @@ from serigraph.errors import TableError
 from serigraph.ledger.layout import published_names, published_path
 from serigraph.policy import Policy
 from serigraph.recoding.output import DIALECT, as_meant, as_sets
+from serigraph.recoding.records import COLUMN
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
 from serigraph.short_repr import Undisclosed
 from serigraph.tables import read_table
 from serigraph.tables.addresses import is_path, name_of
 from serigraph.tables.cells import counted, read_text, rows_where
-from serigraph.tables.people import missing_columns, read_values, value_sets
+from serigraph.tables.people import missing_columns, qualified_values, read_values, value_sets
+from serigraph.texts import qualifier
 
 PAIR = "+"  # between the two files of a bucketised release
 _SUPPRESSED = "*"
@@ -72,7 +74,7 @@ def _read(part: Any, policy: Policy) -> pl.DataFrame:
         if Path(part).is_dir():  # made on Spark: its files are the table
             return pl.concat([_read(file, policy) for file in sorted(Path(part).iterdir())])
         columns = _first_line(Path(part))
-        if any(is_ours(columns, policy) for is_ours in (_is_table, _is_members, _is_values)):
+        if any(is_ours(columns, policy) for is_ours in _OURS):
             try:
                 return _read_ours(part, policy)
             except TableError:
@@ -83,10 +85,11 @@ def _read(part: Any, policy: Policy) -> pl.DataFrame:
 def _read_ours(part: Any, policy: Policy) -> pl.DataFrame:
     """A CSV file of ours; sets of values are still to be read."""
     table = read_table(part, DIALECT)
-    meant = as_meant(table)
-    if policy.sensitive.form == "single" or not _is_table(table.columns, policy):
-        return meant
-    return pl.DataFrame([*meant.get_columns()[:-1], table.get_columns()[-1]])
+    if not (_is_table(table.columns, policy) or _are_records(table.columns, policy)):
+        return as_meant(table)
+    columns = policy.sensitive_columns.items()
+    sets = [name for name, how in columns if how.form != "single"]
+    return as_meant(table).with_columns(table[name] for name in sets)
 
 
 def _first_line(path: Path) -> list[str]:
@@ -100,7 +103,8 @@ def _first_line(path: Path) -> list[str]:
 
 def _is_table(columns: list[str], policy: Policy) -> bool:
     """Whether these are the columns of a generalised table of ours."""
-    return columns[-1:] == [policy.sensitive.column] and _are_described(columns[:-1], policy)
+    described = len(policy.quasi_identifiers)
+    return _are_described(columns[:described], policy) and _are_shown(columns[described:], policy)
 
 
 def _is_members(columns: list[str], policy: Policy) -> bool:
@@ -110,7 +114,20 @@ def _is_members(columns: list[str], policy: Policy) -> bool:
 
 def _is_values(columns: list[str], _policy: Policy) -> bool:
     """Whether these are the columns of our table of what groups hold."""
-    return columns == [GROUP, VALUE, COUNT]
+    return columns in ([GROUP, VALUE, COUNT], _APART)
+
+
+def _are_records(columns: list[str], policy: Policy) -> bool:
+    """Whether these are the columns of our table of the records of groups."""
+    return columns[:1] == [GROUP] and _are_shown(columns[1:], policy)
+
+
+_OURS = (_is_table, _is_members, _is_values, _are_records)
+_APART = [GROUP, COLUMN, VALUE, COUNT]
+
+
+def _are_shown(columns: list[str], policy: Policy) -> bool:
+    return sorted(columns) == sorted((*policy.sensitive_columns, *policy.plain))
 
 
 def _are_described(columns: list[str], policy: Policy) -> bool:
@@ -146,18 +163,16 @@ def _in_folder(folder: Path) -> list[Any]:
 
 
 def _generalised(label: str, table: pl.DataFrame, policy: Policy) -> ReadRelease:
-    sensitive = policy.sensitive.column
-    problems = _lacking(table, [*policy.quasi_identifiers, sensitive])
+    problems = _lacking(table, [*policy.quasi_identifiers, *policy.sensitive_columns])
     if table.height == 0:
         problems.append("it has no rows")
     if problems:
         raise _refusal(label, problems)
     times, problems = _multiplicity(table, policy)
     is_ours = _is_table(table.columns, policy)
-    values, wrong, notes = _values(table[sensitive], policy, is_ours)
+    sets, wrong, notes = _sets(table, policy, is_ours)
     if problems or wrong:
         raise _refusal(label, [*problems, *wrong])
-    sets = value_sets(table.height, values["row"], values["value"].cast(pl.String))
     rows = np.repeat(np.arange(table.height), times)
     return ReadRelease(
         label=label,
@@ -167,9 +182,32 @@ def _generalised(label: str, table: pl.DataFrame, policy: Policy) -> ReadRelease
         group=None,
         record_row=rows,
         record_values=sets.gather(rows),
-        is_counted_in_people=policy.sensitive.form != "rows" or _holds_lists(table[sensitive]),
+        is_counted_in_people=_has_one_row_a_person(table, policy, is_ours),
         notes=tuple(f"{label}: {note}" for note in notes),
     )
+
+
+def _has_one_row_a_person(table: pl.DataFrame, policy: Policy, is_ours: bool) -> bool:
+    if is_ours and policy.shows_records:
+        return True
+    columns = policy.sensitive_columns.items()
+    return all(how.form != "rows" or _holds_lists(table[name]) for name, how in columns)
+
+
+def _sets(
+    table: pl.DataFrame, policy: Policy, is_ours: bool
+) -> tuple[pl.Series, list[str], list[str]]:
+    """The values of each row as a set, what is wrong, and what to note."""
+    read = {
+        name: _values(table[name], policy.of_column(name), is_ours)
+        for name in policy.sensitive_columns
+    }
+    values = next(iter(read.values()))[0]
+    if policy.has_several_columns:
+        values = qualified_values({name: each for name, (each, _, _) in read.items()})
+    sets = value_sets(table.height, values["row"], values["value"].cast(pl.String))
+    wrong = [problem for _, problems, _ in read.values() for problem in problems]
+    return sets, wrong, [note for _, _, notes in read.values() for note in notes]
 
 
 def _values(
@@ -180,15 +218,16 @@ def _values(
     A list is a person's set of values in whichever form the raw table has them; so is a cell of a
     CSV file of ours.
     """
-    form = policy.sensitive.form
+    how = policy.only_column
+    form = how.form
     notes = []
     if is_ours and form != "single" and column.dtype == pl.String:
-        if column.str.contains(r"[;\\]").any() and policy.sensitive.delimiter != ";":
+        if column.str.contains(r"[;\\]").any() and how.delimiter != ";":
             notes.append("';' separates the values of a cell, as in the files of Serigraph")
         column = as_sets(column).alias(column.name)
     if _holds_lists(column):
         form = "list"
-    as_they_are = policy.sensitive.model_copy(update={"form": form})
+    as_they_are = how.model_copy(update={"form": form})
     values, wrong = read_values(column, policy.model_copy(update={"sensitive": as_they_are}))
     return values, wrong, notes
 
@@ -202,13 +241,13 @@ def _bucketised(
 ) -> ReadRelease:
     shared = [name for name in members.columns if name in held.columns]
     linking = GROUP if GROUP in shared else next(iter(shared), GROUP)
-    sensitive = VALUE if VALUE in held.columns else policy.sensitive.column
     problems = _lacking(members, [*policy.quasi_identifiers, linking])
-    problems += _lacking(held, [linking, sensitive])
+    problems += _lacking(held, [linking, *_shown_columns(held, policy)])
     if problems:
         raise _refusal(label, problems)
     times, problems = _multiplicity(held, policy)
-    names, _ = read_text(held[sensitive], policy.reading)
+    is_held, sets, wrong = _held(held, policy)
+    problems += wrong
     groups, _ = read_text(members[linking], policy.reading)
     linked, _ = read_text(held[linking], policy.reading)
     first_row = pl.DataFrame({"group": groups}).with_row_index("row").unique("group", keep="first")
@@ -222,12 +261,10 @@ def _bucketised(
         )
     if problems:
         raise _refusal(label, problems)
-    is_held = names.is_not_null().to_numpy()
     rows = np.repeat(found.to_numpy()[is_held], times[is_held])
-    values = names.filter(names.is_not_null()).gather(
-        np.repeat(np.arange(int(is_held.sum())), times[is_held])
+    is_ours = _is_members(members.columns, policy) and (
+        _is_values(held.columns, policy) or _are_records(held.columns, policy)
     )
-    is_ours = _is_members(members.columns, policy) and _is_values(held.columns, policy)
     return ReadRelease(
         label=label,
         cells=_cells(members, policy),
@@ -235,9 +272,37 @@ def _bucketised(
         ids=_shown_ids(members, policy) if linking != policy.person.id else None,
         group=groups.rank("dense").cast(pl.Int64).to_numpy() - 1,
         record_row=rows.astype(np.int64),
-        record_values=values.cast(pl.String).reshape((-1, 1)).arr.to_list(),
-        is_counted_in_people=False,
+        record_values=sets.gather(np.repeat(np.arange(len(sets)), times[is_held])),
+        is_counted_in_people=policy.shows_records and _are_records(held.columns, policy),
     )
+
+
+def _shown_columns(held: pl.DataFrame, policy: Policy) -> list[str]:
+    """The columns that have what groups hold."""
+    if policy.shows_records and COLUMN in held.columns and VALUE in held.columns:
+        return [COLUMN, VALUE]
+    if VALUE in held.columns and not policy.shows_records:
+        return [VALUE]
+    return list(policy.sensitive_columns)
+
+
+def _held(held: pl.DataFrame, policy: Policy) -> tuple[NDArray[np.bool_], pl.Series, list[str]]:
+    """Which rows are records, or values of records, with the values of each of these; and what is
+    wrong."""
+    shown = _shown_columns(held, policy)
+    if policy.shows_records and shown != [COLUMN, VALUE]:
+        sets, wrong, _ = _sets(held, policy, _are_records(held.columns, policy))
+        return np.ones(held.height, dtype=np.bool_), sets, wrong
+    names, _ = read_text(held[shown[-1]], policy.reading)
+    is_held = names.is_not_null()
+    if shown == [COLUMN, VALUE]:
+        column = held[COLUMN].cast(pl.String)
+        is_held &= column.is_in(list(policy.sensitive_columns))
+        if policy.has_several_columns:
+            before = column.replace_strict({each: qualifier(each) for each in column.unique()})
+            names = before + names
+    values = names.filter(is_held).cast(pl.String).reshape((-1, 1)).arr.to_list()
+    return is_held.to_numpy(), values, []
 
 
 def _cells(table: pl.DataFrame, policy: Policy) -> pl.DataFrame:
@@ -259,7 +324,7 @@ def _shown_ids(table: pl.DataFrame, policy: Policy) -> pl.Series | None:
 
 def _multiplicity(table: pl.DataFrame, policy: Policy) -> tuple[NDArray[np.int64], list[str]]:
     """How many records each row stands for: its ``count`` if there is one, otherwise 1."""
-    named = {*policy.quasi_identifiers, policy.sensitive.column, policy.person.id}
+    named = {*policy.quasi_identifiers, *policy.sensitive_columns, policy.person.id}
     if COUNT not in table.columns or COUNT in named:
         return np.ones(table.height, dtype=np.int64), []
     counts = table[COUNT].cast(pl.String).str.strip_chars().cast(pl.Int64, strict=False)

@@ -21,7 +21,20 @@ def command(
     person: Annotated[
         str, typer.Option(help="The column with the person's id [default: guessed]")
     ] = "",
-    sensitive: Annotated[str, typer.Option(help="The sensitive column [default: guessed]")] = "",
+    sensitive: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN", help="The sensitive column; repeatable [default: one is guessed]"
+        ),
+    ] = None,
+    plain: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A column to publish as it is, beside the values, which nobody may know of a "
+            "person; repeatable.",
+        ),
+    ] = None,
     query: Annotated[
         str, typer.Option(help="SQL or a table's name, for a database; a workbook's sheet.")
     ] = "",
@@ -49,7 +62,8 @@ def command(
         series,
         tables[0] if len(tables) == 1 else tables,
         person=person,
-        sensitive=sensitive,
+        sensitive=sensitive or (),
+        plain=plain or (),
         query=query,
         also=also or (),
         persistence=persistence,

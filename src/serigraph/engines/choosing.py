@@ -59,6 +59,7 @@ class Spark:
     def auditor(self, series: Series) -> AbstractContextManager[Auditor]:
         from serigraph.engines.spark.engine import auditor
 
+        _refuse_records(series)
         return auditor(series, self)
 
     def export(self, series: Series, folder: Path, *, confidential: bool) -> None:
@@ -69,7 +70,18 @@ class Spark:
                 "Spark does not export the confidential parts of a ledger",
                 remedy="export on this machine, or without them",
             )
+        _refuse_records(series)
         export(series, folder, self)
+
+
+def _refuse_records(series: Series) -> None:
+    """Refuse a series whose releases Spark cannot read."""
+    if any(release.shows_records for release in series.releases()):
+        raise InputRefused(
+            "a series with several sensitive columns, or with plain ones, is read on one machine",
+            where=str(series.path),
+            remedy="omit --engine (engine in Python)",
+        )
 
 
 def engine_for(engine: Engine, table: Any) -> Engine:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from serigraph.ledger.encoding import EncodedParts
     from serigraph.policy import Output, Policy
     from serigraph.privacy.link_chances import LinkGaps
+    from serigraph.recoding import RecordShape
     from serigraph.runtime.progress import Progress
     from serigraph.runtime.randomness import Randomness
     from serigraph.tables import ProtectedChoice
@@ -82,6 +83,7 @@ class Plan:
     allows_suppression: bool
     sensitive: str  # the column's name
     has_one_value: bool = False  # a generalised table shows each person's value, not a set
+    records: RecordShape | None = None  # if there are several sensitive columns, or plain ones
     clearance: Fraction = Fraction(1, 4)  # suppression leaves this much of a limit
     known_members: int = 0  # the adversary knows this many other members of every group
     cohorts: CohortTerms | None = None  # None if no value persists
@@ -178,6 +180,7 @@ class VerifiedRelease(Undisclosed):
             "largest_probability": str(proof.largest),
             "worst_in_release": proof.worst.to_json() if proof.worst else None,
             **suppression_figures(proof, self.population),
+            **plain_figures(proof, self.population),
             "normalised_widths": self.widths,
             "mean_normalised_width": float(np.mean(list(self.widths.values()))),
             **cohort_figures(self.cohorts),
@@ -217,6 +220,19 @@ def suppression_figures(proof: Proof, population: Population) -> dict[str, objec
     }
 
 
+def plain_figures(proof: Proof, population: Population) -> dict[str, object]:
+    """How far plain columns single records out; nothing if there are none."""
+    plain = population.plain
+    if not plain.width:
+        return {}
+    rows = pl.DataFrame({"group": proof.group[proof.present], "cells": plain.hash_rows()})
+    return {
+        "plain_columns": plain.width,
+        "plain_unique_in_group": int(rows.is_unique().sum()),
+        "plain_unique_in_table": int(rows["cells"].is_unique().sum()),
+    }
+
+
 Measure = Callable[[VerifiedRelease, Plan, Past, pl.Series], Any]
 """What is kept for the documents of a verified release, or of each piece of one; the last two
 arguments are the past and the ids of its people."""
@@ -234,6 +250,7 @@ class PeopleFacts:
     choice: ProtectedChoice
     value_list: ValueList  # the policy's values and those of the table
     notes: tuple[str, ...]
+    plain_texts: Mapping[str, Sequence[str]] = field(default_factory=dict)  # formulas among them
 
 
 @dataclass(frozen=True)

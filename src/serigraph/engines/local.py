@@ -26,7 +26,14 @@ from serigraph.engines.suppression import (
 from serigraph.errors import GuaranteeExceeded, Infeasible
 from serigraph.grouping import Box, Demand, Grouping, form_groups
 from serigraph.model import Past, Population, occurring
-from serigraph.recoding import bucketised, extents, generalised, normalised_widths
+from serigraph.recoding import (
+    bucketised,
+    extents,
+    generalised,
+    generalised_records,
+    normalised_widths,
+    records_of_groups,
+)
 from serigraph.runtime.progress import Progress, no_progress
 from serigraph.runtime.randomness import Randomness, shuffled
 from serigraph.runtime.threads import TOGETHER, parallel_map, slices
@@ -223,24 +230,27 @@ def _recoded(
     cohort: NDArray[np.int64] | None,
 ) -> tuple[dict[str, pl.DataFrame], NDArray[np.float64]]:
     """The tables, and the width (NCP) of each quasi-identifier."""
-    known = None
+    known, held, shape = None, None, plan.records
     if plan.form == "bucketised":
+        if shape is not None:
+            held = partial(records_of_groups, population, grouping.group, shape, randomness)
         shows_absent = not plan.is_presence_known or cohort is not None
         tables = bucketised(
-            population, grouping.group, grouping.is_point, shows_absent, randomness, cohort
+            population, grouping.group, grouping.is_point, shows_absent, randomness, cohort, held
         )
     else:
         known = extents(population.codes, grouping.group, grouping.groups)
-        tables = generalised(
-            population,
-            grouping.group,
-            grouping.low,
-            grouping.high,
-            plan.sensitive,
-            randomness,
-            has_one_value=plan.has_one_value,
-            known=known,
-        )
+        regions = population, grouping.group, grouping.low, grouping.high
+        if shape is not None:
+            tables = generalised_records(*regions, shape, randomness, known)
+        else:
+            tables = generalised(
+                *regions,
+                plan.sensitive,
+                randomness,
+                has_one_value=plan.has_one_value,
+                known=known,
+            )
     return tables, normalised_widths(population, grouping.group, grouping.is_point, known)
 
 

@@ -26,6 +26,7 @@ from serigraph.engines.interface import (
     VerifiedRelease,
     shown_values,
 )
+from serigraph.engines.linking import linked_rows
 from serigraph.engines.local import make_release
 from serigraph.errors import StorageError
 from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series, Writer
@@ -34,7 +35,7 @@ from serigraph.model import KeptValues, Past
 from serigraph.policy import Output, Policy
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.recoding import as_text
-from serigraph.recoding.output import FORMATS
+from serigraph.recoding.output import FORMATS, texts_like_formulas
 from serigraph.runtime.progress import Progress, no_progress
 from serigraph.runtime.randomness import Randomness, SystemRandomness
 from serigraph.runtime.threads import wait_interruptibly
@@ -164,6 +165,7 @@ class _People(Undisclosed):
             choice=prepared.protected_choice,
             value_list=prepared.value_list,
             notes=prepared.notes,
+            plain_texts=texts_like_formulas(population.plain),
         )
 
     def values_before(self) -> Sequence[str]:
@@ -247,13 +249,17 @@ class _Unwritten(Undisclosed):
     def facts(self) -> MadeFacts:
         made, shown = self.made, shown_values(self.made.proof)
         return MadeFacts(
-            figures=made.figures(),
+            figures={**made.figures(), **self._linked()},
             widths=made.widths,
             gap_risks={gap.value: gap.risk for gap in made.proof.gaps},
             thresholds_left=made.thresholds_left(),
             withdrawn=tuple(gap.value for gap in made.proof.gaps if gap.value not in shown),
             left_out=0 if made.cohorts is None else made.cohorts.left_out,
         )
+
+    def _linked(self) -> dict[str, object]:
+        layout, columns = Layout(self.place.series.path), self.made.population.plain.columns
+        return linked_rows(self.made.tables, columns, layout, self.place.writer.releases)
 
     def write(self, output: Output, progress: Progress) -> _Staged:
         writer, made = self.place.writer, self.made

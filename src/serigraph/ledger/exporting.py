@@ -43,6 +43,7 @@ from serigraph.ledger.storage import (
 )
 from serigraph.privacy.gaps import threshold_left
 from serigraph.privacy.thresholds import threshold_text
+from serigraph.texts import qualified, unqualified
 
 THRESHOLDS = "thresholds.parquet"
 CLASSES = "classes.parquet"
@@ -50,6 +51,8 @@ RELEASES = "releases.parquet"
 UNFINISHED = ".unfinished"
 
 CONFIDENTIAL = (HOLDERS, COHORTS, RETIRED)  # written only if asked for; not in every release
+
+_COLUMN_OF = {"value": "column", "class": "class_column"}  # in version 2 of the contract
 
 _INT, _TEXT, _BOOL = pl.Int64(), pl.String(), pl.Boolean()
 
@@ -80,6 +83,20 @@ SCHEMAS: dict[str, pl.Schema] = {
 }
 
 
+def schema_of(name: str, releases: Iterable[ReleaseRecord]) -> pl.Schema:
+    """The columns of a file. In a series with several sensitive columns, version 2 of the contract,
+    every value comes with its column; a class across columns has none."""
+    plain = SCHEMAS[name]
+    if not any(release.has_several_columns for release in releases):
+        return plain
+    found: dict[str, pl.DataType] = {}
+    for column, kind in plain.items():
+        if column in _COLUMN_OF:
+            found[_COLUMN_OF[column]] = _TEXT
+        found[column] = kind
+    return pl.Schema(found)
+
+
 def export_ledger(
     layout: Layout, releases: tuple[ReleaseRecord, ...], folder: Path, *, confidential: bool = False
 ) -> None:
@@ -88,7 +105,8 @@ def export_ledger(
     with exporting(folder) as unfinished:
         people = read_people(layout, releases).with_columns(pl.col("id").cast(pl.String))
         for name in (MEMBERS, GROUPS, VALUES, *(CONFIDENTIAL if confidential else ())):
-            _write(unfinished / name, SCHEMAS[name], _frames(layout, releases, people, name))
+            frames = _frames(layout, releases, people, name)
+            _write(unfinished / name, schema_of(name, releases), frames)
         held = {
             release.number: read_part(layout, release, VALUES)["value"].unique().cast(pl.String)
             for release in releases
@@ -134,7 +152,8 @@ def write_terms(
         RELEASES: _release_row,
     }
     for name, row in rows.items():
-        _write(folder / name, SCHEMAS[name], (_numbered(row(each), each) for each in releases))
+        rows_of = (_numbered(row(each), each) for each in releases)
+        _write(folder / name, schema_of(name, releases), rows_of)
 
 
 def _frames(
@@ -153,7 +172,26 @@ def _frames(
 
 
 def _numbered(rows: pl.DataFrame, release: ReleaseRecord) -> pl.DataFrame:
-    return rows.with_columns(pl.lit(release.number).alias("release"))
+    rows = rows.with_columns(pl.lit(release.number).alias("release"))
+    return _with_columns(rows) if release.has_several_columns else rows
+
+
+def _with_columns(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the column of every value beside it."""
+    for name, its_column in _COLUMN_OF.items():
+        if name not in rows.columns:
+            continue
+        texts = rows[name].cast(pl.String)
+        split = {text: unqualified(text) for text in texts.unique()}
+        rows = rows.with_columns(
+            texts.replace_strict(
+                {text: where or None for text, (where, _) in split.items()}, return_dtype=pl.String
+            ).alias(its_column),
+            texts.replace_strict(
+                {text: value for text, (_, value) in split.items()}, return_dtype=pl.String
+            ).alias(name),
+        )
+    return rows
 
 
 def _release_row(release: ReleaseRecord) -> pl.DataFrame:
@@ -176,7 +214,10 @@ def _thresholds(release: ReleaseRecord, held: Iterable[str]) -> pl.DataFrame:
     protected = release.policy.get("protected", {})
     own, classes = protected.get("thresholds", {}), protected.get("classes", {})
     chosen = release.protected
-    listed = chosen["values"] if chosen.get("rule") == "only" else ()
+    listed = list(chosen["values"]) if chosen.get("rule") == "only" else []
+    for column, own_choice in chosen.get("columns", {}).items():
+        if own_choice["rule"] == "only":
+            listed += [qualified(column, value) for value in own_choice["values"]]
     names = sorted({*held, *listed, *own, *classes})
     gaps = chosen.get("gap_survival", {})
     left = [

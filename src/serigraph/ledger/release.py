@@ -151,6 +151,24 @@ class ReleaseRecord(ShortRepr):
         return self.adversary == PRESENCE_KNOWN
 
     @property
+    def sensitive_columns(self) -> dict[str, str]:
+        """The form of each sensitive column, by its name."""
+        sensitive = self.policy["sensitive"]
+        if isinstance(sensitive.get("column"), str):
+            return {sensitive["column"]: sensitive["form"]}
+        return {name: each["form"] for name, each in sensitive.items()}
+
+    @property
+    def has_several_columns(self) -> bool:
+        """Whether values have qualified names, as they do in several sensitive columns."""
+        return len(self.sensitive_columns) > 1
+
+    @property
+    def shows_records(self) -> bool:
+        """Whether a record has several columns, sensitive or plain."""
+        return self.has_several_columns or bool(self.policy.get("plain"))
+
+    @property
     def hides_presence(self) -> bool:
         """Whether nobody knows who of a larger registry has a record in the release."""
         return not self.is_presence_known and bool(self.summary.get("has_registry"))

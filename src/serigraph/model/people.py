@@ -10,7 +10,7 @@ all others, and no interval that holds it together with other codes counts as na
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -139,12 +139,15 @@ class Population(Undisclosed):
     values: pl.Series  # of present people: List(String), or List(Enum) with ascending categories
     digest: str  # of the table's content, independent of its file format and row order
     outside_registry: int = 0  # people in the table whom the registry does not list
+    plain: pl.DataFrame = field(default_factory=pl.DataFrame)  # of present people, as published
+    keeps_records_whole: bool = False  # what is left of a record would tell what was suppressed
 
     def __post_init__(self) -> None:
         n = len(self.ids)
         if not (
             len(self.present) == n == len(self.held_start) - 1
             and len(self.values) == np.count_nonzero(self.present)
+            and (self.plain.width == 0 or self.plain.height == len(self.values))
             and self.codes.shape == (len(self.domains), n)
             and (n == 0 or int(self.held_start[-1]) == len(self.held))
         ):
@@ -164,6 +167,9 @@ class Population(Undisclosed):
             return np.arange(self.size)
         return np.flatnonzero(self.present)
 
+    def _plain_where(self, kept: NDArray[np.bool_]) -> pl.DataFrame:
+        return self.plain.filter(pl.Series(kept)) if self.plain.width else self.plain
+
     def held_names(self) -> pl.Series:
         """The values, protected or not, that somebody holds, ascending, as text."""
         held = self.values.filter(self.values.list.len() > 0).explode()
@@ -181,6 +187,7 @@ class Population(Undisclosed):
             held_start=np.concatenate([[0], np.cumsum(lengths[kept])]).astype(np.int64),
             held=self.held[np.repeat(kept, lengths)],
             values=self.values.filter(pl.Series(kept[self.records()])),
+            plain=self._plain_where(kept[self.records()]),
         )
 
     def protecting(self, kept: NDArray[np.bool_]) -> Population:
@@ -207,13 +214,15 @@ class Population(Undisclosed):
             held_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
             held=self.held[np.repeat(present, np.diff(self.held_start))],
             values=self.values.filter(pl.Series(present[self.records()])),
+            plain=self._plain_where(present[self.records()]),
         )
 
     def without(self, person: NDArray[np.int64], value: NDArray[np.int32]) -> Population:
         """The population after pairs of a person and a protected value were suppressed.
 
         A suppressed value leaves no trace: it is taken out of the person's set, and a person whose
-        set becomes empty no longer has a record, but stays in place as an absent member.
+        set becomes empty no longer has a record, but stays in place as an absent member. Where
+        the rest of a record would be a trace, because it has other columns, all of it goes.
         """
         covers = [each.covers() for each in self.protected]
         taken: dict[int, set[str]] = {}
@@ -221,6 +230,10 @@ class Population(Undisclosed):
             taken.setdefault(i, set()).update(covers[v])
         if not taken:
             return self
+        if self.keeps_records_whole:
+            hidden = np.zeros(self.size, dtype=np.bool_)
+            hidden[list(taken)] = True
+            return self.without_records(hidden)
         places = np.array(sorted(taken), dtype=np.int64)
         records = self.records()
         entries = np.searchsorted(records, places)
@@ -253,4 +266,5 @@ class Population(Undisclosed):
             held_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
             held=self.held[kept],
             values=pl.concat([self.values, changed]).gather(source[present[records]]),
+            plain=self._plain_where(present[records]),
         )

@@ -153,7 +153,7 @@ def plan(
         method=policy.output.method,
         minimum_size=policy.guarantee.minimum_group_size,
         is_presence_known=is_presence_known,
-        sensitive=policy.sensitive.column,
+        sensitive=next(iter(policy.sensitive_columns)),
         known_members=policy.guarantee.known_members,
         groups=policy.output.groups,
     )
@@ -265,7 +265,7 @@ def _under(population: Population, policy: Policy, candidate: Candidate) -> Popu
         population,
         protected=tuple(
             value
-            if value.name in policy.protected.thresholds
+            if value.name in policy.own_thresholds
             else replace(value, threshold=candidate.threshold)
             for value in population.protected
         ),

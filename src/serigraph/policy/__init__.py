@@ -9,6 +9,7 @@ from serigraph.policy.sections import (
     QuasiIdentifier,
     Reading,
     Sensitive,
+    SensitiveColumn,
     persistence_of,
     why_unusable,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "QuasiIdentifier",
     "Reading",
     "Sensitive",
+    "SensitiveColumn",
     "check_unchanged",
     "digest_of_policy",
     "parse_policy",

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
+from serigraph.errors import ImpossibleState
+from serigraph.policy import several
 from serigraph.policy.sections import (
+    DEFAULT,
     Attacks,
+    ClassAcross,
     ColumnName,
     Guarantee,
     Missing,
@@ -25,8 +29,10 @@ from serigraph.policy.sections import (
     Reading,
     Section,
     Sensitive,
+    SensitiveColumn,
     Signing,
     Suppression,
+    Value,
     persistence_of,
 )
 from serigraph.policy.strategy import AdaptiveStrategy, ConstantStrategy, StrategySection
@@ -34,8 +40,10 @@ from serigraph.privacy.alikeness import smallest_crowd
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
+from serigraph.texts import qualified
 
 _ROOM = 4  # holders of a value in a cohort
+PlainKind = Literal["numeric", "date", "text"]
 MOST_QUASI_IDENTIFIERS = 100  # with more, grouping is slow and nobody has neighbours
 
 
@@ -47,8 +55,14 @@ class PolicyForm(Section):
     quasi_identifiers: Annotated[
         dict[ColumnName, QuasiIdentifier], Field(min_length=1, max_length=MOST_QUASI_IDENTIFIERS)
     ]
-    sensitive: Sensitive
+    sensitive: Annotated[
+        Annotated[Sensitive, Tag(several.ONE)]
+        | Annotated[dict[ColumnName, SensitiveColumn], Tag(several.SEVERAL)],
+        Discriminator(several.number_of_columns),
+    ]
     protected: Protected = Protected()
+    classes: dict[Value, ClassAcross] = Field(default_factory=dict)
+    plain: dict[ColumnName, PlainKind] = Field(default_factory=dict)
     guarantee: Guarantee
     strategy: StrategySection = AdaptiveStrategy()
     output: Output = Output()
@@ -60,16 +74,16 @@ class PolicyForm(Section):
     publisher: Publisher = Publisher()
 
     @classmethod
-    def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-        person = _within(given, "person", "id")
-        sensitive = _within(given, "sensitive", "column")
-        columns = given.get("quasi_identifiers")
-        quasi_identifiers = columns if isinstance(columns, Mapping) else {}
-        if person and person == sensitive:
-            yield ("sensitive", "column"), f"the column {person!r} is already the person's id"
-        for role, column in (("the person's id", person), ("the sensitive column", sensitive)):
-            if column in quasi_identifiers:
-                yield ("quasi_identifiers", column), f"the column {column!r} is already {role}"
+    def contradictions(cls, given: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+        return several.contradictions(given)
+
+
+class _Flat(NamedTuple):
+    """What is protected, by names that the columns of a policy share."""
+
+    classes: Mapping[str, tuple[str, ...]]
+    thresholds: Mapping[str, Fraction]
+    persistence: Mapping[str, Persistence]
 
 
 class Policy(PolicyForm):
@@ -77,6 +91,86 @@ class Policy(PolicyForm):
 
     folder: Path = Path()  # taxonomies are relative to it
     listed_in_file: tuple[str, ...] = ()  # the lines of protected.file
+    listed_in_files: dict[str, tuple[str, ...]] = Field(default_factory=dict)  # of each column
+
+    @property
+    def sensitive_columns(self) -> Mapping[str, Sensitive | SensitiveColumn]:
+        """How each sensitive column holds its values, by its name."""
+        one = self.sensitive
+        return {one.column: one} if isinstance(one, Sensitive) else one
+
+    @property
+    def only_column(self) -> Sensitive:
+        """The sensitive column, where there can be only one."""
+        if not isinstance(self.sensitive, Sensitive):
+            raise ImpossibleState("a policy has several sensitive columns where one is expected")
+        return self.sensitive
+
+    @property
+    def has_several_columns(self) -> bool:
+        """Whether there are several sensitive columns: values then have qualified names."""
+        return not isinstance(self.sensitive, Sensitive)
+
+    @property
+    def shows_records(self) -> bool:
+        """Whether a record is more than one set of values: what is suppressed of it would show."""
+        return self.has_several_columns or bool(self.plain)
+
+    @property
+    def has_one_value(self) -> bool:
+        """Whether everybody with a record has one value."""
+        return isinstance(self.sensitive, Sensitive) and self.sensitive.form == "single"
+
+    def of_column(self, column: str) -> Self:
+        """The policy as if a sensitive column were the only one; its values are not qualified."""
+        if isinstance(self.sensitive, Sensitive):
+            return self
+        section = self.sensitive[column]
+        how = section.model_dump(include={"form", "delimiter", "missing"}, exclude_unset=True)
+        return self.model_copy(
+            update={
+                "sensitive": Sensitive(column=column, **how),
+                "protected": section.protected,
+                "classes": {},
+                "listed_in_file": self.listed_in_files.get(column, ()),
+            }
+        )
+
+    @property
+    def protected_classes(self) -> Mapping[str, tuple[str, ...]]:
+        """The values of each protected class."""
+        return self._flat.classes
+
+    @property
+    def own_thresholds(self) -> Mapping[str, Fraction]:
+        """The thresholds of values and classes that have one of their own."""
+        return self._flat.thresholds
+
+    @property
+    def stated_persistence(self) -> Mapping[str, Persistence]:
+        """What the policy says of values and classes over time."""
+        return self._flat.persistence
+
+    @cached_property
+    def _flat(self) -> _Flat:
+        if isinstance(self.sensitive, Sensitive):
+            chosen = self.protected
+            return _Flat(chosen.classes, chosen.thresholds, chosen.persistence)
+        classes: dict[str, tuple[str, ...]] = {}
+        thresholds: dict[str, Fraction] = {}
+        for column, section in self.sensitive.items():
+            for name, values in section.protected.classes.items():
+                classes[qualified(column, name)] = _qualified(column, values)
+            for name, threshold in section.protected.thresholds.items():
+                thresholds[qualified(column, name)] = threshold
+        for name, across in self.classes.items():
+            named = across.values.items()
+            classes[name] = sum((_qualified(column, values) for column, values in named), ())
+            if across.threshold is not None:
+                thresholds[name] = across.threshold
+        # In several columns nothing persists, so that only whether all of them say so matters.
+        is_stated = all(each.protected.persistence for each in self.sensitive.values())
+        return _Flat(classes, thresholds, {DEFAULT: "transient"} if is_stated else {})
 
     @property
     def threshold(self) -> Fraction:
@@ -85,16 +179,16 @@ class Policy(PolicyForm):
 
     def threshold_of(self, name: str) -> Fraction:
         """The threshold of a protected value or class: its own, or that of all."""
-        return self.protected.thresholds.get(name, self.threshold)
+        return self.own_thresholds.get(name, self.threshold)
 
     def persistence_of(self, name: str) -> Persistence:
         """What is assumed of a protected value or class over time."""
-        return persistence_of(name, self.protected.persistence)
+        return persistence_of(name, self.stated_persistence)
 
     @property
     def has_persisting_values(self) -> bool:
         """Whether the promise must hold for some values however they change over time."""
-        return any(each != "transient" for each in self.protected.persistence.values())
+        return any(each != "transient" for each in self.stated_persistence.values())
 
     @property
     def cohort_size(self) -> int:
@@ -112,7 +206,7 @@ class Policy(PolicyForm):
     @property
     def _lowest(self) -> Fraction:
         """The lowest threshold of a value that persists."""
-        own = self.protected.thresholds
+        own = self.own_thresholds
         persisting = [name for name in own if self.persistence_of(name) != "transient"]
         return min([self.threshold, *(own[name] for name in persisting)])
 
@@ -153,28 +247,29 @@ class Policy(PolicyForm):
     def __copy__(self) -> Self:
         """What is frozen of a copy is its own: its sections are replaced after it is made."""
         copied = super().__copy__()
-        vars(copied).pop("_frozen", None)
+        for made in ("_frozen", "_flat"):
+            vars(copied).pop(made, None)
         return copied
 
     @cached_property
     def _frozen(self) -> dict[str, object]:
-        stated = self.protected.persistence
+        stated = self.stated_persistence
         return {
             "person": {"id": self.person.id},
             "quasi_identifiers": {
                 name: {"kind": column.kind, "new_values": column.new_values}
                 for name, column in sorted(self.quasi_identifiers.items())
             },
-            "sensitive": self.sensitive.model_dump(mode="json"),
+            "sensitive": self._frozen_sensitive(),
             "protected": {
                 **self._frozen_choice(),
                 "classes": {
                     name: sorted(set(values))
-                    for name, values in sorted(self.protected.classes.items())
+                    for name, values in sorted(self.protected_classes.items())
                 },
                 "thresholds": {
                     name: threshold_text(threshold)
-                    for name, threshold in sorted(self.protected.thresholds.items())
+                    for name, threshold in sorted(self.own_thresholds.items())
                 },
                 **({"persistence": dict(sorted(stated.items()))} if stated else {}),
             },
@@ -185,6 +280,7 @@ class Policy(PolicyForm):
                 **self._frozen_crowds(),
             },
             "missing": self.missing.model_dump(mode="json"),
+            **({"plain": dict(sorted(self.plain.items()))} if self.plain else {}),
         }
 
     def _frozen_crowds(self) -> dict[str, object]:
@@ -196,7 +292,18 @@ class Policy(PolicyForm):
             if (given := getattr(self.guarantee, name)) != form[name].default
         }
 
+    def _frozen_sensitive(self) -> dict[str, object]:
+        if isinstance(self.sensitive, Sensitive):
+            return self.sensitive.model_dump(mode="json")
+        return {
+            name: section.model_dump(mode="json", exclude={"protected"})
+            for name, section in sorted(self.sensitive.items())
+        }
+
     def _frozen_choice(self) -> dict[str, object]:
+        if not isinstance(self.sensitive, Sensitive):
+            columns = sorted(self.sensitive)
+            return {"columns": {each: self.of_column(each)._frozen_choice() for each in columns}}
         chosen = self.protected
         if chosen.file is not None:
             return {"values": sorted(set(self.listed_in_file))}
@@ -207,7 +314,5 @@ class Policy(PolicyForm):
         return {"values": "all" if chosen.values == "all" else sorted(set(chosen.values))}
 
 
-def _within(given: Mapping[str, Any], section: str, key: str) -> str:
-    table = given.get(section)
-    found = table.get(key) if isinstance(table, Mapping) else None
-    return found if isinstance(found, str) else ""
+def _qualified(column: str, values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(qualified(column, value) for value in values)

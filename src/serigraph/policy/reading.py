@@ -23,6 +23,7 @@ from pydantic_core import ErrorDetails
 from serigraph.errors import PolicyChanged, PolicyError
 from serigraph.policy.model import Policy, PolicyForm
 from serigraph.policy.sections import DEFAULT, UNSTATED, Place
+from serigraph.policy.several import ONE, SEVERAL, number_of_columns
 from serigraph.texts import composed
 
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
@@ -129,7 +130,7 @@ def parse_policy(text: str, where: str, folder: str | Path) -> Policy:
                 f"line {line}: {message}" if line else message for line, message in sorted(problems)
             ],
         )
-    return Policy(**given, folder=folder, listed_in_file=listed)
+    return Policy(**given, folder=folder, listed_in_file=listed.pop("", ()), listed_in_files=listed)
 
 
 def _described(error: ErrorDetails, lines: KeyLines) -> tuple[int, str]:
@@ -184,8 +185,11 @@ def _known_keys(place: tuple[int | str, ...]) -> list[str]:
         branches = here.get("discriminator", {}).get("mapping", {})
         if part in branches:
             here = {"$ref": branches[part]}
+        elif part in (ONE, SEVERAL):
+            here = here["oneOf"][(ONE, SEVERAL).index(part)]
         else:
             here = here.get("properties", {}).get(part) or here.get("additionalProperties", {})
+    here = here.get("oneOf", [here])[0]
     return list(_resolved(here, schema).get("properties", {}))
 
 
@@ -197,8 +201,38 @@ def _resolved(here: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str
 
 def _referred_files(
     given: Mapping[str, Any], folder: Path, lines: KeyLines
-) -> tuple[tuple[str, ...], list[tuple[int, str]]]:
-    """The protected values that a file lists, and what is wrong with any file referred to."""
+) -> tuple[dict[str, tuple[str, ...]], list[tuple[int, str]]]:
+    """The protected values that files list, by sensitive column, or by an empty name if there is
+    one, and what is wrong with any file referred to."""
+    problems = _missing_taxonomies(given, folder, lines)
+    sensitive = given.get("sensitive")
+    sections: dict[str, tuple[Place, Any]] = {"": (("protected",), given.get("protected"))}
+    if number_of_columns(sensitive) == SEVERAL:
+        sections = {
+            name: (("sensitive", name, "protected"), section.get("protected"))
+            for name, section in given["sensitive"].items()
+        }
+    listed: dict[str, tuple[str, ...]] = {}
+    for name, (place, protected) in sections.items():
+        file = protected.get("file") if isinstance(protected, dict) else None
+        if not isinstance(file, str):
+            continue
+        try:
+            text = _text_of(folder / file, "the file")
+            lines_of_file = composed(pl.Series(text.splitlines(), dtype=pl.String))
+            listed[name] = tuple(line for line in lines_of_file if line)
+            wrong = "" if listed[name] else f"the file {file!r} lists no values"
+        except PolicyError as error:
+            wrong = f"{file!r}: {error.what}"
+        if wrong:
+            key = (*place, "file")
+            problems.append((lines.of(key), f"{'.'.join(key)}: {wrong}"))
+    return listed, problems
+
+
+def _missing_taxonomies(
+    given: Mapping[str, Any], folder: Path, lines: KeyLines
+) -> list[tuple[int, str]]:
     problems: list[tuple[int, str]] = []
     columns = given.get("quasi_identifiers")
     for name, column in columns.items() if isinstance(columns, dict) else ():
@@ -206,20 +240,7 @@ def _referred_files(
         if isinstance(taxonomy, str) and not (folder / taxonomy).is_file():
             place = ("quasi_identifiers", name, "taxonomy")
             problems.append((lines.of(place), f"{'.'.join(place)}: there is no file {taxonomy!r}"))
-    protected = given.get("protected")
-    file = protected.get("file") if isinstance(protected, dict) else None
-    listed: tuple[str, ...] = ()
-    if isinstance(file, str):
-        try:
-            text = _text_of(folder / file, "the file")
-            lines_of_file = composed(pl.Series(text.splitlines(), dtype=pl.String))
-            listed = tuple(line for line in lines_of_file if line)
-            wrong = "" if listed else f"the file {file!r} lists no values"
-        except PolicyError as error:
-            wrong = f"{file!r}: {error.what}"
-        if wrong:
-            problems.append((lines.of(("protected", "file")), f"protected.file: {wrong}"))
-    return listed, problems
+    return problems
 
 
 def _text_of(path: Path, what: str) -> str:
@@ -239,8 +260,9 @@ def _text_of(path: Path, what: str) -> str:
 _SHOWN = 5
 _MAY_RISE = ("guarantee", "minimum_group_size")
 _PERSISTENCE = ("protected", "persistence")
+_PLAIN = ("plain",)  # recorded, and no part of the promise
 # Alternative keys: if one is not in the text, the other is.
-_ALSO_WRITTEN = {
+_ALSO_WRITTEN: Mapping[Place, Place] = {
     ("protected", "values"): ("protected", "file"),
     ("guarantee", "threshold"): ("guarantee", "l"),
 }
@@ -250,9 +272,9 @@ def check_unchanged(published: Mapping[str, object], now: Policy, text: str, whe
     """Refuse a policy that differs from ``published`` where the promise depends on it.
 
     ``published`` is what ``Policy.frozen`` gave at the first release, as it was or read back from
-    JSON; ``text`` is the policy file of ``now``. Strategy, output, reading and the taxonomies may
-    change, the minimum group size may rise, and the persistence of a value may become "any". Raises
-    ``PolicyChanged`` with every change, its line, and what it was and is.
+    JSON; ``text`` is the policy file of ``now``. Strategy, output, reading, plain columns and the
+    taxonomies may change, the minimum group size may rise, and the persistence of a value may
+    become "any". Raises ``PolicyChanged`` with every change, its line, and what it was and is.
     """
     before, after = _with_persistence(published, now.frozen())
     lines = KeyLines(text)
@@ -261,7 +283,7 @@ def check_unchanged(published: Mapping[str, object], now: Policy, text: str, whe
         was, is_now = before.get(place), after.get(place)
         if was == is_now or (place == _MAY_RISE and _rose(was, is_now)):
             continue
-        if place[:2] == _PERSISTENCE and is_now == "any":
+        if (place[:2] == _PERSISTENCE and is_now == "any") or place[:1] == _PLAIN:
             continue
         line = _line(place, lines)
         changes.append(
@@ -302,9 +324,10 @@ def _rose(was: object, is_now: object) -> bool:
 
 
 def _line(place: Place, lines: KeyLines) -> int:
-    if not lines.has(place) and place in _ALSO_WRITTEN:
-        place = _ALSO_WRITTEN[place]
-    return lines.of(place)
+    if place[:2] == ("protected", "columns"):
+        return _line(("sensitive", place[2], "protected", *place[3:]), lines)
+    also = None if lines.has(place) else _ALSO_WRITTEN.get(place[-2:])
+    return lines.of(place if also is None else (*place[:-2], *also))
 
 
 def _difference(was: object, is_now: object) -> str:

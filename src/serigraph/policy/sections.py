@@ -169,10 +169,15 @@ class Sensitive(Section):
 
     @classmethod
     def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-        if "delimiter" in given and given.get("form") != "delimited":
-            yield ("delimiter",), 'a delimiter needs form = "delimited"'
-        if "delimiter" not in given and given.get("form") == "delimited":
-            yield ("form",), 'form = "delimited" needs the key delimiter, such as delimiter = ";"'
+        return _delimiters(given)
+
+
+def _delimiters(given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """What is wrong with the delimiter of a sensitive column."""
+    if "delimiter" in given and given.get("form") != "delimited":
+        yield ("delimiter",), 'a delimiter needs form = "delimited"'
+    if "delimiter" not in given and given.get("form") == "delimited":
+        yield ("form",), 'form = "delimited" needs the key delimiter, such as delimiter = ";"'
 
 
 Persistence = Literal["transient", "permanent", "any"]
@@ -253,6 +258,28 @@ class Protected(Section):
                     )
 
 
+class SensitiveColumn(Section):
+    """One of several sensitive columns, with what is protected in it."""
+
+    form: Literal["single", "rows", "list", "delimited"] = "single"
+    delimiter: Text | None = None
+    missing: Literal["no value", "error"] = "no value"
+    protected: Protected = Field(default_factory=lambda: Protected())
+
+    @classmethod
+    def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+        return _delimiters(given)
+
+
+class ClassAcross(Section):
+    """A class of values of several columns: whoever holds one of them holds the class."""
+
+    values: Annotated[
+        dict[ColumnName, Annotated[tuple[Value, ...], Field(min_length=1)]], Field(min_length=1)
+    ]
+    threshold: Threshold | None = None
+
+
 def _is_protected(name: str, ways: Sequence[str], listed: Collection[str]) -> bool:
     """Whether a value may be protected apart from the classes that it is in."""
     return name in listed if ways == ["values"] and listed else True
@@ -298,6 +325,7 @@ class Output(Section):
         "csv",
     )
     formulas: Literal["quote", "refuse", "keep"] = "quote"  # what spreadsheets would run, in CSV
+    apart: bool = False  # bucketised values column by column, not record by record
 
     @classmethod
     def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
@@ -306,6 +334,8 @@ class Output(Section):
                 ("groups",),
                 'generalised groups are regions: write groups = "regions", or form = "bucketised"',
             )
+        if given.get("apart") is True and given.get("form") != "bucketised":
+            yield ("apart",), 'a generalised row shows a whole record: write form = "bucketised"'
 
 
 class Suppression(Section):

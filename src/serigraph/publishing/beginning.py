@@ -26,7 +26,7 @@ class NewSeries(ShortRepr):
     files: tuple[str, ...]
     person: str  # the column of the person's id
     quasi_identifiers: tuple[str, ...]
-    sensitive: str
+    sensitive: str  # or several, with commas between them
     value_list: ValueList  # protected and unprotected values of the table
     left_out: dict[str, str]  # column -> why it is not published
     notes: tuple[str, ...]
@@ -45,16 +45,18 @@ def begin(
     table: Any,
     *,
     person: str = "",
-    sensitive: str = "",
+    sensitive: str | Sequence[str] = "",
+    plain: Sequence[str] = (),
     query: str = "",
     also: Sequence[Any] = (),
     persistence: Persistence | None = None,
 ) -> NewSeries:
     """Create the folder of a series, with a policy proposed from a table.
 
-    ``person`` and ``sensitive`` name the id column and the sensitive column if the guess is wrong.
-    ``also`` are tables of the same people at other times, from which it is measured which values
-    persist; ``query`` reads these too. ``persistence`` is what the publisher knows of the values:
+    ``person`` and ``sensitive`` name the id column and the sensitive column, or several of them, if
+    the guess is wrong; ``plain`` names columns to publish as they are, beside the values. ``also``
+    are tables of the same people at other times, from which it is measured which values persist;
+    ``query`` reads these too. ``persistence`` is what the publisher knows of the values:
     "transient", "permanent" or "any".
     """
     reading = Reading(query=query or None)
@@ -62,7 +64,8 @@ def begin(
         read_table(table, reading),
         shown(table),
         person=person,
-        sensitive=sensitive,
+        sensitive=tuple(filter(None, [sensitive] if isinstance(sensitive, str) else sensitive)),
+        plain=plain,
         also=[read_table(each, reading) for each in also],
         persistence=persistence,
     )
@@ -75,7 +78,7 @@ def begin(
         files=tuple(proposal.files),
         person=proposal.roles.person,
         quasi_identifiers=tuple(proposal.roles.quasi_identifiers),
-        sensitive=proposal.roles.sensitive,
+        sensitive=", ".join(proposal.sensitive),
         value_list=proposal.value_list,
         left_out=proposal.roles.left_out,
         notes=proposal.notes,

@@ -145,7 +145,7 @@ def overridden_values(
     wrong = [
         name
         for name in names
-        if not (name in policy.protected.classes or choice.covers(name))
+        if not (name in policy.protected_classes or choice.covers(name))
         or policy.persistence_of(name) != "transient"
     ]
     if wrong:

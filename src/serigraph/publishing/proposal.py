@@ -25,21 +25,24 @@ from serigraph.publishing.proposed_persistence import (
     proposed_persistence,
     values_in_tables,
 )
+from serigraph.publishing.proposed_records import (
+    FORMS,
+    check_records,
+    classes_across,
+    column_sections,
+    plain_section,
+    transient_section,
+)
 from serigraph.publishing.toml_text import key, one_line, quoted
 from serigraph.tables.cells import counted, read_text
 from serigraph.tables.column_guesses import ColumnGuess, masked_digits
 from serigraph.tables.people import read_ids, read_values, repeated_people
 from serigraph.tables.roles import Roles, guess_roles
 from serigraph.tables.value_list import ValueList, list_values
+from serigraph.texts import qualifier
 
 MINIMUM_GROUP_SIZE = 5
 COHORT_SIZE = 8  # where a policy with this threshold does not say it
-_FORMS = {
-    "single": "one row per person, one value per row",
-    "rows": "several rows per person, merged into one set of values",
-    "list": "one row per person, with a list of values",
-    "delimited": "one row per person, with values separated by the delimiter",
-}
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class Proposal:
     policy_text: str
     files: dict[str, bytes]
     roles: Roles
+    sensitive: tuple[str, ...]  # the columns
     value_list: ValueList  # protected and unprotected values of the table
     notes: tuple[str, ...]  # what the publisher should check
 
@@ -58,21 +62,28 @@ def propose_policy(
     source: str,
     *,
     person: str = "",
-    sensitive: str = "",
+    sensitive: Sequence[str] = (),
+    plain: Sequence[str] = (),
     also: Sequence[pl.DataFrame] = (),
     persistence: Persistence | None = None,
 ) -> Proposal:
     """A policy under which the table can be published, made from guesses to be checked.
 
     ``source`` names the table in the text. ``person`` and ``sensitive`` name the id column and the
-    sensitive column if the guess is wrong. From ``also``, tables of the same people at other times,
-    it is measured which values persist; ``persistence`` is what the publisher states. Raises
-    ``TableError`` if no column fits a role, or if it is not clear which one does.
+    sensitive columns if the guess is wrong, ``plain`` the plain ones. From ``also``, tables of the
+    same people at other times, it is measured which values persist; ``persistence`` is what the
+    publisher states. Raises ``TableError`` if no column fits a role, or if it is not clear which
+    one does.
     """
-    roles = guess_roles(table, person=person, sensitive=sensitive)
+    check_records(table, sensitive, plain, persistence)
+    others = [*sensitive[1:], *plain]
+    roles = guess_roles(table.drop(others), person=person, sensitive=next(iter(sensitive), ""))
     paths = _taxonomy_paths(roles)
-    head = [*_head(source), *_person(roles), *_quasi_identifiers(roles, paths), *_sensitive(roles)]
-    rest = _rest(roles)
+    rest = [*plain_section(table, plain), *_rest(roles)]
+    described = [*_head(source), *_person(roles), *_quasi_identifiers(roles, paths)]
+    if len(sensitive) > 1:
+        return _of_several(table, sensitive, roles, paths, (described, rest))
+    head = [*described, *_sensitive(roles)]
     read = _parsed([*head, *_guarantee(), *rest])
     holders, people = _holders(table, read)
     tables = [table, *also] if also else []
@@ -80,18 +91,60 @@ def propose_policy(
     protected = [*_protected(plan), *persistence_section.section(over_time)]
     lines = [*head, *protected, *_guarantee(plan), *_strategy(plan), *rest]
     text = "\n".join(lines)
-    files = {
-        path: masked_digits(read_text(table[name], Reading(null_values=roles.missing_texts))[0])
-        for name, path in paths.items()
-    }
+    files = _taxonomy_files(table, roles, paths)
     cost = shown_once(table, text, files) if over_time.persists else None
     return Proposal(
         policy_text=text,
         files=files,
         roles=roles,
+        sensitive=(roles.sensitive,),
         value_list=list_values(_parsed(lines), holders),
         notes=(*roles.notes, *_notes(plan), *persistence_section.notes(over_time, cost)),
     )
+
+
+def _of_several(
+    table: pl.DataFrame,
+    sensitive: Sequence[str],
+    roles: Roles,
+    paths: dict[str, str],
+    around: tuple[list[str], list[str]],
+) -> Proposal:
+    """A policy with a section for each sensitive column, ``around`` which its other lines are."""
+    described, rest = around
+    sections = column_sections(table, sensitive, roles.person)
+    head = [*described, *(line for each in sections.values() for line in each)]
+    read = _parsed([*head, *_guarantee(), *rest])
+    found = {name: _holders(table, read.of_column(name)) for name in sensitive}
+    plans = {name: first_plan(holders, people, name) for name, (holders, people) in found.items()}
+    shortest = min(plans.values(), key=lambda plan: plan.releases)
+    lines = list(described)
+    for name in sensitive:
+        lines += [*sections[name], *_protected(plans[name], f"sensitive.{key(name)}.protected")]
+        lines += transient_section(name)
+    lines += [*classes_across(sensitive), *_guarantee(shortest), *_strategy(shortest), *rest]
+    holders = pl.concat(
+        holders.with_columns((pl.lit(qualifier(name)) + pl.col("value")).alias("value"))
+        for name, (holders, _) in found.items()
+    )
+    return Proposal(
+        policy_text="\n".join(lines),
+        files=_taxonomy_files(table, roles, paths),
+        roles=roles,
+        sensitive=tuple(sensitive),
+        value_list=list_values(_parsed(lines), holders),
+        notes=(
+            *roles.notes,
+            *(f"{name}: {note}" for name, plan in plans.items() for note in _notes(plan)),
+        ),
+    )
+
+
+def _taxonomy_files(table: pl.DataFrame, roles: Roles, paths: dict[str, str]) -> dict[str, bytes]:
+    return {
+        path: masked_digits(read_text(table[name], Reading(null_values=roles.missing_texts))[0])
+        for name, path in paths.items()
+    }
 
 
 def _planned(
@@ -103,7 +156,7 @@ def _planned(
 ) -> tuple[FirstPlan, ProposedPersistence]:
     """Which values to protect, and what to assume of them over time; with several ``tables`` it is
     measured."""
-    column = policy.sensitive.column
+    column = policy.only_column.column
     measured = values_in_tables(tables, policy, holders["value"].to_list()) if tables else ()
     plan = first_plan(holders, people, column)
     proposed = proposed_persistence(
@@ -125,12 +178,12 @@ def _holders(table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, int]:
     source = "the table"
     by_source, problems = read_ids({source: table[policy.person.id]}, policy)
     ids = by_source[source]
-    values, wrong = read_values(table[policy.sensitive.column], policy)
+    values, wrong = read_values(table[policy.only_column.column], policy)
     problems += [*wrong, *repeated_people(ids, source, policy)]
     if problems:
         raise TableError(
-            f"column {policy.person.id!r} cannot be the id, or {policy.sensitive.column!r} cannot "
-            "be the sensitive column",
+            f"column {policy.person.id!r} cannot be the id, or {policy.only_column.column!r} "
+            "cannot be the sensitive column",
             remedy="correct the table, or choose others with --person COLUMN, --sensitive COLUMN",
             problems=problems,
         )
@@ -215,16 +268,16 @@ def _sensitive(roles: Roles) -> list[str]:
     lines = [
         "[sensitive]",
         f"column = {quoted(roles.sensitive)}",
-        f'form = "{roles.form}"  # {_FORMS[roles.form]}; or single, rows, list, delimited',
+        f'form = "{roles.form}"  # {FORMS[roles.form]}; or single, rows, list, delimited',
     ]
     if roles.delimiter:
         lines.append(f"delimiter = {quoted(roles.delimiter)}")
     return [*lines, 'missing = "no value"  # meaning of an empty cell; or "error": refuse it', ""]
 
 
-def _protected(plan: FirstPlan) -> list[str]:
+def _protected(plan: FirstPlan, section: str = "protected") -> list[str]:
     lines = [
-        "[protected]",
+        f"[{section}]",
         'values = "all"  # including values that appear later; or a list of values; or instead:',
         '                # file = "protected.txt" or rarest = "10%"',
     ]
@@ -242,9 +295,9 @@ def _protected(plan: FirstPlan) -> list[str]:
     return [
         *lines,
         "# A class of values is protected like a value, and may have its own threshold:",
-        "# [protected.classes]",
+        f"# [{section}.classes]",
         '# "any of them" = ["one value", "another value"]',
-        "# [protected.thresholds]",
+        f"# [{section}.thresholds]",
         '# "any of them" = "1/10"',
         "",
     ]

@@ -76,7 +76,7 @@ def values_in_tables(
 ) -> tuple[ValueOverTime, ...]:
     """How often people hold each of some values again, over tables of different times in order."""
     sources = {f"table {number}": table for number, table in enumerate(tables, 1)}
-    needed = (policy.person.id, policy.sensitive.column)
+    needed = (policy.person.id, policy.only_column.column)
     problems = [
         f"{source}: column {name!r} is missing"
         for source, table in sources.items()

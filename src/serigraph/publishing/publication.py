@@ -35,6 +35,7 @@ from serigraph.publishing.published import (
     without_documents,
     worst_before,
 )
+from serigraph.publishing.records import notes_on_plain
 from serigraph.publishing.terms import (
     advice,
     check_new_people,
@@ -212,6 +213,7 @@ def release(  # one keyword per option of a release; one straight sequence
             *notes_on_people(writer.releases, facts, recalled.known),
             *notes_on_persistence(assumption, kept, over_time),
             *notes_on_cohorts(made.figures, made.left_out),
+            *notes_on_plain(summary),
             *facts.notes,
             *formulas,
             *withdrawals(made.withdrawn),

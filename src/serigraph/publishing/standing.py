@@ -226,7 +226,7 @@ def _unprotected(
     published: tuple[str, ...],
     where: str,
 ) -> InputRefused:
-    names = sorted({*classes, *(choice.values if choice.rule == "only" else published)})
+    names = sorted({*classes, *choice.listed, *published})
     near = difflib.get_close_matches(value, names, 1)
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     listed = ", ".join(repr(name) for name in names[:_NAMED]) + more

@@ -29,8 +29,10 @@ from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
 from serigraph.publishing.persistence import OVERRIDDEN
 from serigraph.publishing.published import pair_of
+from serigraph.publishing.records import record_shape
 from serigraph.recoding.output import is_formula
-from serigraph.recoding.tables import COHORT, GROUP
+from serigraph.recoding.records import COLUMN
+from serigraph.recoding.tables import COHORT, COUNT, GROUP, VALUE
 from serigraph.records import WorstPair, worst_of
 from serigraph.tables import ProtectedChoice
 from serigraph.tables.addresses import name_of
@@ -116,7 +118,7 @@ def notes_on_formulas(policy: Policy, people: PeopleFacts, where: str) -> tuple[
     output = policy.output
     if "csv" not in output.files:
         return ()
-    columns = [*policy.quasi_identifiers, policy.sensitive.column]
+    columns = [*policy.quasi_identifiers, *policy.sensitive_columns, *policy.plain]
     if _number_of_formulas(columns) and output.formulas != "keep":
         raise PolicyError(
             "a spreadsheet would run the name of a column as a formula",
@@ -125,7 +127,11 @@ def notes_on_formulas(policy: Policy, people: PeopleFacts, where: str) -> tuple[
             '"keep" in the section [output]',
         )
     texts = {domain.name: _texts_of(domain) for domain in people.domains}
-    texts[policy.sensitive.column] = sorted({each.name for each in people.value_list.all_held})
+    for name in policy.sensitive_columns:
+        listed = people.value_list
+        own = listed.of_column(name) if policy.has_several_columns else listed
+        texts[name] = sorted({each.name for each in own.all_held})
+    texts |= {name: list(found) for name, found in people.plain_texts.items()}
     found = {name: number for name, each in texts.items() if (number := _number_of_formulas(each))}
     if not found:
         return ()
@@ -171,12 +177,14 @@ def policy_in_force(series: Series, releases: tuple[ReleaseRecord, ...]) -> Poli
     if releases:
         check_unchanged(releases[-1].policy, policy, path.read_text(encoding="utf-8"), str(path))
         policy = policy.in_series(releases[-1].strategy)
-    taken = (GROUP, COHORT) if policy.has_persisting_values else (GROUP,)
+    taken: tuple[str, ...] = (GROUP, COHORT) if policy.has_persisting_values else (GROUP,)
+    records = [*policy.sensitive_columns, *policy.plain] if policy.shows_records else []
+    taken += (COLUMN, VALUE, COUNT) if policy.shows_records else ()
     for name in taken if policy.output.form == "bucketised" else ():
-        if name in policy.quasi_identifiers:
+        if name in records or (name in policy.quasi_identifiers and name in (GROUP, COHORT)):
+            what = "quasi-identifier" if name in policy.quasi_identifiers else "column"
             raise PolicyError(
-                f"a quasi-identifier is named {name!r}, like the {name} column of bucketised "
-                "releases",
+                f"a {what} is named {name!r}, like the {name} column of bucketised releases",
                 where=str(path),
                 remedy="rename the column in the table and in the policy",
             )
@@ -267,8 +275,9 @@ def plan_of(
         minimum_size=policy.guarantee.minimum_group_size,
         is_presence_known=policy.guarantee.adversary == "presence known",
         allows_suppression=allow_suppression,
-        sensitive=policy.sensitive.column,
-        has_one_value=policy.sensitive.form == "single",
+        sensitive=next(iter(policy.sensitive_columns)),
+        has_one_value=policy.has_one_value,
+        records=record_shape(policy),
         clearance=policy.suppression.clearance,
         known_members=policy.guarantee.known_members,
         cohorts=_cohort_terms(policy, has_registry),
@@ -283,11 +292,11 @@ def _cohort_terms(policy: Policy, has_registry: bool) -> CohortTerms | None:
         least=policy.least_cohort,
         may_depart=policy.guarantee.departures == "unrelated",
         has_registry=has_registry,
-        has_one_value=policy.sensitive.form == "single",
+        has_one_value=policy.has_one_value,
         protect=lambda name: ProtectedValue(
             name,
             policy.threshold_of(name),
-            tuple(policy.protected.classes.get(name, ())),
+            tuple(policy.protected_classes.get(name, ())),
             policy.persistence_of(name),
         ),
     )
@@ -380,6 +389,7 @@ def summary_of(
         "form": output.form,
         "form_of_groups": "regions" if output.form == "generalised" else output.groups,
         "method": output.method,
+        **({"apart": True} if output.apart else {}),
         "strategy": strategy.describe(),
         "is_dated_back": is_dated_back,
         **({OVERRIDDEN: list(overridden)} if overridden else {}),

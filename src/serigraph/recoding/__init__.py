@@ -1,6 +1,7 @@
 """Recoding: from groups to the tables that the public sees."""
 
 from serigraph.recoding.labels import as_text
+from serigraph.recoding.records import RecordShape, generalised_records, records_of_groups
 from serigraph.recoding.tables import (
     bucketised,
     extents,
@@ -9,4 +10,14 @@ from serigraph.recoding.tables import (
     regions_of,
 )
 
-__all__ = ["as_text", "bucketised", "extents", "generalised", "normalised_widths", "regions_of"]
+__all__ = [
+    "RecordShape",
+    "as_text",
+    "bucketised",
+    "extents",
+    "generalised",
+    "generalised_records",
+    "normalised_widths",
+    "records_of_groups",
+    "regions_of",
+]

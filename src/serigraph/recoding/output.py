@@ -14,7 +14,7 @@ has apostrophes always gets one more, so that removing one restores what was the
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -42,6 +42,14 @@ def is_formula(text: pl.Expr) -> pl.Expr:
     [True, False, True, True, False]
     """
     return text.str.contains(_BEGIN + _FORMULA) & ~text.str.contains(_NUMBER)
+
+
+def texts_like_formulas(table: pl.DataFrame) -> dict[str, list[str]]:
+    """The different texts of each column that a spreadsheet would run."""
+    return {
+        name: table.select(pl.col(name).filter(is_formula(pl.col(name))).unique())[name].to_list()
+        for name in table.select(pl.selectors.string()).columns
+    }
 
 
 def quoted(text: pl.Expr, formulas: Formulas) -> pl.Expr:
@@ -109,13 +117,13 @@ def as_written(table: pl.DataFrame, formulas: Formulas) -> pl.DataFrame:
     return pl.DataFrame([written(column) for column in table.get_columns()])
 
 
-def as_meant(table: pl.DataFrame, sets: str = "") -> pl.DataFrame:
-    """What ``as_written`` was given, of a file that was read as text; ``sets`` is the column that
-    holds sets, if there is one."""
+def as_meant(table: pl.DataFrame, sets: Collection[str] = ()) -> pl.DataFrame:
+    """What ``as_written`` was given, of a file that was read as text; ``sets`` are the columns that
+    hold sets."""
 
     def meant(column: pl.Series) -> pl.Series:
-        if column.name == sets:
-            return as_sets(column).alias(sets)
+        if column.name in sets:
+            return as_sets(column).alias(column.name)
         return _each(column, unquoted(pl.all())) if column.dtype == pl.String else column
 
     return pl.DataFrame([meant(column) for column in table.get_columns()])

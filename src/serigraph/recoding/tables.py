@@ -114,34 +114,52 @@ def generalised(
     Rows come in random order. Absent members widen regions but have no row. Where a person has one
     value, a cell holds that value and not a set. The extents of the groups may be ``known``.
     """
+
+    def values(records: NDArray[np.int64]) -> list[pl.Series]:
+        if not has_one_value:
+            sets = population.values.gather(records).cast(pl.List(pl.String))
+            return [sets.alias(sensitive)]
+        own = population.values.list.first().gather(records)
+        if isinstance(own.dtype, pl.Enum) and not own.null_count():
+            own = cells_at(own.dtype.categories, own.to_physical().to_numpy())
+        else:
+            own = own.cast(pl.String)
+        return [own.alias(sensitive)]
+
+    return {"table": generalised_rows(population, group, low, high, values, randomness, known)}
+
+
+def generalised_rows(
+    population: Population,
+    group: NDArray[np.int64],
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+    shown: Callable[[NDArray[np.int64]], list[pl.Series]],
+    randomness: Randomness,
+    known: Extents | None = None,
+) -> pl.DataFrame:
+    """One row for each present person, in random order: the region of its group, and what is
+    ``shown`` of the records with these places."""
     inner_low, inner_high = known or extents(population.codes, group, len(low))
     records = rows = shuffled(len(population.values), randomness)
     if len(rows) < population.size:
         rows = parallel_take(population.records(), records)
     of_rows = parallel_take(group, rows)
-    shown = np.flatnonzero(np.bincount(of_rows, minlength=len(low)))
+    occurring_groups = np.flatnonzero(np.bincount(of_rows, minlength=len(low)))
     place = np.empty(len(low), dtype=np.uint32)
-    place[shown] = np.arange(len(shown))
+    place[occurring_groups] = np.arange(len(occurring_groups))
     of_row = pl.Series(parallel_take(place, of_rows))
 
-    def regions(number: int) -> pl.Series:
+    def regions(number: int) -> list[pl.Series]:
         domain = population.domains[number]
-        bounds = (each[shown, number] for each in (inner_low, inner_high, low, high))
+        bounds = (each[occurring_groups, number] for each in (inner_low, inner_high, low, high))
         labels = region_labels(domain, *widened_to_nodes(domain, *bounds))
-        return labels.gather(of_row)
+        return [labels.gather(of_row)]
 
-    def values() -> pl.Series:
-        if not has_one_value:
-            return population.values.gather(records).cast(pl.List(pl.String))
-        own = population.values.list.first().gather(records)
-        if isinstance(own.dtype, pl.Enum) and not own.null_count():
-            return cells_at(own.dtype.categories, own.to_physical().to_numpy())
-        return own.cast(pl.String)
-
-    works: list[Callable[[], pl.Series]] = [values]
+    works: list[Callable[[], list[pl.Series]]] = [partial(shown, records)]
     works += [partial(regions, number) for number in range(len(population.domains))]
     own, *columns = parallel_map(_done, works)
-    return {"table": pl.DataFrame([*columns, own.alias(sensitive)])}
+    return pl.DataFrame([*(each for column in columns for each in column), *own])
 
 
 def regions_of(
@@ -170,9 +188,10 @@ def bucketised(
     shows_absent: bool,
     randomness: Randomness,
     cohort: NDArray[np.int64] | None = None,
+    held: Callable[[], pl.DataFrame] | None = None,
 ) -> dict[str, pl.DataFrame]:
     """Two tables: the quasi-identifiers of all members with their group, and with their cohort if
-    values persist, and what each group holds; see ``as_text``.
+    values persist, and what each group holds, ``held`` if it is given; see ``as_text``.
 
     ``group`` is the published number. Groups in which nobody is present are left out, unless values
     persist; rows are in the order of the group, at random within. ``is_point`` says which groups
@@ -180,14 +199,12 @@ def bucketised(
     """
     if cohort is not None:
         is_point = np.zeros_like(is_point)  # equal quasi-identifiers may be of several cohorts
-    members, held = parallel_map(
-        _done,
-        [
-            partial(_members, population, group, is_point, shows_absent, randomness, cohort),
-            partial(_held, population, group),
-        ],
-    )
-    return {"quasi_identifiers": members, "sensitive": held}
+    works: list[Callable[[], pl.DataFrame]] = [
+        partial(_members, population, group, is_point, shows_absent, randomness, cohort),
+        held or partial(held_in_groups, population, group),
+    ]
+    members, sensitive = parallel_map(_done, works)
+    return {"quasi_identifiers": members, "sensitive": sensitive}
 
 
 def _done(work: Callable[[], _Result]) -> _Result:
@@ -252,7 +269,7 @@ def _rows(
     return rows
 
 
-def _held(population: Population, group: NDArray[np.int64]) -> pl.DataFrame:
+def held_in_groups(population: Population, group: NDArray[np.int64]) -> pl.DataFrame:
     """How many people of each group hold each value, protected or not."""
     values = CodedValues.of(population.values)
     for_code = max(len(values.names) - 1, 0).bit_length()

@@ -142,6 +142,13 @@ def holds(assumption: Assumption) -> bool | None:
     return None if assumption.is_unstated else True
 
 
+def column_facts(sensitive: Sequence[str], plain: Sequence[str]) -> list[tuple[str, str]]:
+    """Which columns a release shows beside the quasi-identifiers."""
+    several = "s" * (len(sensitive) > 1)
+    shown = [("Plain columns", ", ".join(plain))] if plain else []
+    return [(f"Sensitive column{several}", ", ".join(sensitive)), *shown]
+
+
 def lowered(pairs: Iterable[WorstPair | None], policy: Mapping[str, Any]) -> list[str]:
     """A note, if suppression has lowered the threshold of one of these."""
     own = policy["protected"]["thresholds"]

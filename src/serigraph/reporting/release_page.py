@@ -12,6 +12,7 @@ import numpy as np
 from serigraph.charts import Bar, share_chart
 from serigraph.publishing import Unpublished
 from serigraph.publishing.published import SingledOut, pair_of
+from serigraph.publishing.records import assumptions, facts_on_plain
 from serigraph.publishing.terms import notes_on_dates
 from serigraph.reporting.certificate import AttacksRan
 from serigraph.reporting.page import (
@@ -22,6 +23,7 @@ from serigraph.reporting.page import (
     Section,
     Table,
     closest,
+    column_facts,
     context_section,
     exact,
     files_table,
@@ -94,12 +96,16 @@ def _data(release: Unpublished, figures: Mapping[str, Any]) -> Section:
         facts=[
             *facts,
             ("Quasi-identifiers", ", ".join(policy.quasi_identifiers)),
-            ("Sensitive column", policy.sensitive.column),
+            *column_facts(list(policy.sensitive_columns), list(policy.plain)),
+            *facts_on_plain(figures),
             ("Protected values in this release", f"{figures['protected_values']:,}"),
             ("Form", _form_of(figures)),
             ("Releases in the series so far", f"{release.number}"),
         ],
-        notes=[f"{note[0].upper()}{note[1:]}." for note in notes_on_dates(figures)],
+        notes=[
+            *(f"{note[0].upper()}{note[1:]}." for note in notes_on_dates(figures)),
+            *assumptions(policy.has_several_columns, bool(policy.plain), figures),
+        ],
     )
 
 
@@ -151,7 +157,7 @@ def _measured(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, Any
 def _over_time(release: Unpublished, risk: ReleaseRisk) -> list[Table]:
     """Every value that was shown, what is assumed of it, and the classes of those that persist;
     nothing if the policy does not say it of any value."""
-    if not release.policy.protected.persistence:
+    if not release.policy.stated_persistence:
         return []
     held = zip(risk.protected, risk.holders, strict=True)
     rows = {

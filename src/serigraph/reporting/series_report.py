@@ -32,6 +32,7 @@ from serigraph.reporting.page import (
     Section,
     Table,
     closest,
+    column_facts,
     context_section,
     exact,
     files_table,
@@ -239,7 +240,7 @@ def _data(releases: Sequence[ReleaseRecord], audit: Audit) -> Section:
             ("People ever in a release", f"{audit.people:,}"),
             ("Ever exposed to a protected value", f"{audit.over_all.people:,}"),
             ("Quasi-identifiers", ", ".join(policy["quasi_identifiers"])),
-            ("Sensitive column", str(policy["sensitive"]["column"])),
+            *column_facts(list(releases[-1].sensitive_columns), list(policy.get("plain", ()))),
         ],
         tables=[
             Table(

@@ -66,7 +66,8 @@ _EXACT: dict[type[pl.DataType], int] = {
 def roles_of(policy: Policy) -> dict[str, Role]:
     """The role of each column that a policy names."""
     kinds = {name: column.kind for name, column in policy.quasi_identifiers.items()}
-    return {policy.person.id: "id", **kinds, policy.sensitive.column: "value"}
+    values = dict.fromkeys(policy.sensitive_columns, "value")
+    return {policy.person.id: "id", **kinds, **values}
 
 
 def canonical(column: pl.Series, role: Role, reading: Reading) -> Read:

@@ -23,6 +23,7 @@ from serigraph.model import Population
 from serigraph.policy import Policy
 from serigraph.tables.cells import counted, different
 from serigraph.tables.protection import named_by_itself
+from serigraph.texts import unqualified
 
 if TYPE_CHECKING:
     from serigraph.tables.protection import ProtectedChoice
@@ -171,17 +172,24 @@ def check_values(
     """
     if policy.reading.look_alikes == "distinct":
         return
+    if policy.has_several_columns:
+        shown = [unqualified(name) for name in shown_before()]
+        for column in policy.sensitive_columns:
+            own = [value for where, value in shown if where == column]
+            listed, chosen = values.of_column(column), choice.of_column(column)
+            check_values(listed, chosen, policy.of_column(column), own.copy)
+        return
     named = named_by_itself(policy, choice)
     held = [each.name for each in values.protected if each.people]
     problems = _unprotected(values, named)
     if any(name not in named for name in held):
         problems += _twice_in_the_table(held, named)
-        before = set(shown_before()).difference(policy.protected.classes)
+        before = set(shown_before()).difference(policy.protected_classes)
         problems += _written_otherwise_before(held, named, before)
     if problems:
         raise TableError(
             "protected values are written in more than one way",
-            where=f"column {policy.sensitive.column!r}",
+            where=f"column {next(iter(policy.sensitive_columns))!r}",
             remedy=REMEDY,
             problems=problems,
         )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -10,9 +12,17 @@ import polars as pl
 from serigraph.model import are_in_order
 from serigraph.policy import Policy
 from serigraph.runtime.threads import parallel_map
-from serigraph.tables.cells import counted, plain_integers, read_categories, rows_where
-from serigraph.tables.columns import canonical
+from serigraph.tables.cells import (
+    counted,
+    plain_integers,
+    read_categories,
+    rows_where,
+    whole_where_possible,
+)
+from serigraph.tables.columns import Role, canonical
+from serigraph.texts import qualified, qualifier
 
+_PLAIN: Mapping[str, Role] = {"numeric": "numeric", "date": "date", "text": "categorical"}
 _WHOLE_NUMBER = r"^(?:0|-?[1-9]\d{0,18})$"
 
 
@@ -97,7 +107,7 @@ def read_values(column: pl.Series, policy: Policy) -> tuple[pl.DataFrame, list[s
     """
     rows = pl.int_range(len(column), dtype=pl.UInt32, eager=True)
     cells = pl.DataFrame({"row": rows, "value": column})
-    form = policy.sensitive.form
+    form = policy.only_column.form
     problems: list[str] = []
     if form == "list":
         if not isinstance(column.dtype, pl.List | pl.Array):
@@ -110,12 +120,12 @@ def read_values(column: pl.Series, policy: Policy) -> tuple[pl.DataFrame, list[s
             cells = cells.explode("value")
     elif form == "delimited":
         text, problems = canonical(column, "value", policy.reading)
-        parts = text.str.split(policy.sensitive.delimiter or "")
+        parts = text.str.split(policy.only_column.delimiter or "")
         cells = cells.with_columns(value=parts).explode("value")
     text, wrong = read_categories(cells["value"].alias(column.name), policy.reading)
     problems += wrong
     values = cells.with_columns(value=text).drop_nulls()
-    if policy.sensitive.missing == "error" and not problems and not values["row"].equals(rows):
+    if policy.only_column.missing == "error" and not problems and not values["row"].equals(rows):
         empty = ~rows.is_in(values["row"].implode())
         if empty.any():
             number = int(empty.sum())
@@ -124,6 +134,45 @@ def read_values(column: pl.Series, policy: Policy) -> tuple[pl.DataFrame, list[s
                 f"{'has' if number == 1 else 'have'} no value, {rows_where(empty)}"
             ]
     return values, problems
+
+
+def read_sensitive(table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, list[str]]:
+    """The values of all sensitive columns of a table, as ``read_values`` gives those of one. If
+    there are several, values have qualified names, and whoever has a value in any column has one.
+    """
+    if not policy.has_several_columns:
+        return read_values(table[next(iter(policy.sensitive_columns))], policy)
+    columns = list(policy.sensitive_columns)
+    read = parallel_map(lambda name: read_values(table[name], policy.of_column(name)), columns)
+    values = qualified_values(dict(zip(columns, (each for each, _ in read), strict=True)))
+    return values, [problem for _, wrong in read for problem in wrong]
+
+
+def qualified_values(columns: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """The values of several columns, each as ``read_values`` gives them, under qualified names."""
+    names: list[str] = []
+    rows, codes = [], []
+    for column in sorted(columns, key=qualifier):
+        values = columns[column]
+        kind = cast(pl.Enum, values["value"].dtype)
+        rows.append(values["row"])
+        codes.append(values["value"].to_physical().cast(pl.UInt32) + len(names))
+        names += [qualified(column, value) for value in kind.categories]
+    known = pl.Series(names, dtype=pl.Enum(names))
+    return pl.DataFrame({"row": pl.concat(rows), "value": known.gather(pl.concat(codes))})
+
+
+def read_plain(table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, list[str]]:
+    """The plain columns of a table, each in the form that its kind has, and what is wrong."""
+    found = [name for name in policy.plain if name in table.columns]
+    read = parallel_map(
+        lambda name: canonical(table[name], _PLAIN[policy.plain[name]], policy.reading), found
+    )
+    columns = [
+        whole_where_possible(column).alias(name)
+        for name, (column, _) in zip(found, read, strict=True)
+    ]
+    return pl.DataFrame(columns), [problem for _, wrong in read for problem in wrong]
 
 
 def value_sets(people: int, person_of_value: pl.Series, values: pl.Series) -> pl.Series:
@@ -136,6 +185,8 @@ def value_sets(people: int, person_of_value: pl.Series, values: pl.Series) -> pl
             person_of_value, values = everybody, values.gather(place)
     if len(values) == people and person_of_value.equals(everybody):
         return values.reshape((people, 1)).arr.to_list()
+    if alike := _sets_of_one_length(people, person_of_value, values):
+        return alike[0]
     pairs = pl.DataFrame({"person": person_of_value.cast(pl.UInt32), "value": values})
     in_order = pairs.unique().sort("person", "value").group_by("person", maintain_order=True)
     sets = pl.DataFrame({"person": everybody}).join(
@@ -143,6 +194,27 @@ def value_sets(people: int, person_of_value: pl.Series, values: pl.Series) -> pl
     )["value"]
     nothing = pl.Series([[]], dtype=sets.dtype)
     return sets.zip_with(sets.is_not_null(), nothing)
+
+
+def _sets_of_one_length(
+    people: int, person_of_value: pl.Series, values: pl.Series
+) -> tuple[pl.Series, ...]:
+    """The sets of everybody if all have the same number of values, which saves most of the time;
+    else nothing."""
+    number, rest = divmod(len(values), max(people, 1))
+    if number < 2 or rest or not isinstance(values.dtype, pl.Enum):
+        return ()
+    person = person_of_value.to_numpy()
+    if (np.bincount(person, minlength=people) != number).any():
+        return ()
+    bits = np.uint64(32)
+    words = person.astype(np.uint64) << bits | values.to_physical().to_numpy().astype(np.uint64)
+    words.sort()
+    if (words[1:] == words[:-1]).any():
+        return ()
+    known = pl.Series(values.dtype.categories, dtype=values.dtype)
+    in_order = known.gather(pl.Series((words & np.uint64(2**32 - 1)).astype(np.uint32)))
+    return (in_order.reshape((people, number)).arr.to_list(),)
 
 
 ID = "id"  # in the frames below; the quasi-identifiers are named q0, q1, ... in policy order
@@ -209,8 +281,8 @@ def has_repeats(ids: pl.Series) -> bool:
 
 def repeated_people(ids: pl.Series, source: str, policy: Policy) -> list[str]:
     """The problem that people have several rows, if the policy allows only one."""
-    form = policy.sensitive.form
-    if form == "rows" or not has_repeats(ids):
+    forms = [each.form for each in policy.sensitive_columns.values()]
+    if "rows" in forms or not has_repeats(ids):
         return []
     repeated = ids.is_duplicated() & ids.is_not_null()
     if not repeated.any():
@@ -218,9 +290,24 @@ def repeated_people(ids: pl.Series, source: str, policy: Policy) -> list[str]:
     people = ids.filter(repeated).n_unique()
     return [
         f"{source}: {counted(people, 'person has', 'people have')} several rows, where form = "
-        f'"{form}" allows one row per person, {rows_where(repeated)}: merge them, or set '
-        'form = "rows" in [sensitive]'
+        f'"{forms[0]}" allows one row per person, {rows_where(repeated)}: merge them, or set '
+        f'form = "rows" in [sensitive{".NAME" * policy.has_several_columns}]'
     ]
+
+
+def differing_records(
+    ids: pl.Series, table: pl.DataFrame, plain: pl.DataFrame, policy: Policy
+) -> list[str]:
+    """The problem that the rows of a person disagree on what a record has only one of: plain cells,
+    and cells of sensitive columns whose form is not "rows"."""
+    if not policy.shows_records or not has_repeats(ids):
+        return []
+    columns = {name: plain[name] for name in plain.columns}
+    for name, how in policy.sensitive_columns.items():
+        if how.form in ("single", "delimited") and name in table.columns:
+            columns[name] = canonical(table[name], "value", policy.reading)[0]
+    remedy = ': give each person one row, or one cell in this column, or set form = "rows"'
+    return [each + remedy for each in contradicting_rows(ids, columns, "the table")]
 
 
 def contradicting_rows(ids: pl.Series, columns: dict[str, pl.Series], source: str) -> list[str]:

@@ -23,12 +23,14 @@ from serigraph.tables.look_alikes import category_problems, id_problems
 from serigraph.tables.people import (
     ID,
     contradicting_rows,
+    differing_records,
     has_repeats,
     missing_columns,
     one_row_a_person,
     read_ids,
+    read_plain,
     read_quasi_identifiers,
-    read_values,
+    read_sensitive,
     repeated_people,
     value_sets,
 )
@@ -57,7 +59,8 @@ class _Read(Undisclosed):
     ids: dict[str, pl.Series]
     quasi_identifiers: dict[str, dict[str, pl.Series]]
     taxonomies: dict[str, Taxonomy]
-    values: pl.DataFrame  # as ``read_values`` gives them, and each text once
+    values: pl.DataFrame  # as ``read_sensitive`` gives them, and each text once
+    plain: pl.DataFrame  # row by row
 
 
 def prepare(
@@ -99,7 +102,7 @@ def prepare(
 
         domains = parallel_map(code, range(len(codes)))
         progress("preparing", 3, 4)
-        sets, values = valued.result()
+        sets, values, plain = valued.result()
 
         def total() -> int:
             of_table = {
@@ -109,12 +112,15 @@ def prepare(
                 )
                 for domain, column in zip(domains, codes, strict=True)
             }
+            rows = np.arange(people.height, dtype=np.int32)
+            of_table |= {column.name: (cell_hashes(column), rows) for column in plain}
             return sum_of(record_hashes(people[ID], of_table, values))
 
         # Not in the main thread, which may be interrupted while another one loads kernels.
         summed = beside.submit(total)
         choice, held, value_list = holding.result()
-        digest = digest_of(policy.quasi_identifiers, people.height, summed.result())
+        named = (*policy.quasi_identifiers, *policy.plain)
+        digest = digest_of(named, people.height, summed.result())
     present = np.zeros(size, dtype=np.bool_)
     present[place] = True
     population = Population(
@@ -128,25 +134,35 @@ def prepare(
         values=sets,
         digest=digest,
         outside_registry=everybody.outside,
+        plain=plain,
+        keeps_records_whole=policy.shows_records,
     )
     return Prepared(population, choice, value_list, everybody.differing, notes_on(value_list))
 
 
-def _valued(read: _Read, people: pl.DataFrame) -> tuple[pl.Series, CodedValues]:
-    """The values of each person of the table, as a set and as codes."""
+_Valued = tuple[pl.Series, CodedValues, pl.DataFrame]
+
+
+def _valued(read: _Read, people: pl.DataFrame) -> _Valued:
+    """The values of each person of the table, as a set and as codes, and its plain cells."""
     person_of_row = _places(read.ids[_TABLE], people[ID])
     sets = value_sets(people.height, person_of_row.gather(read.values["row"]), read.values["value"])
-    return sets, CodedValues.of(sets)
+    plain = read.plain
+    if plain.width and not read.ids[_TABLE].equals(people[ID]):
+        row_of_person = np.empty(people.height, dtype=np.int64)
+        row_of_person[person_of_row.to_numpy()] = np.arange(len(person_of_row))
+        plain = plain[row_of_person]
+    return sets, CodedValues.of(sets), plain
 
 
 def _holding(
-    valued: Future[tuple[pl.Series, CodedValues]],
+    valued: Future[_Valued],
     everybody: _Everybody,
     policy: Policy,
     known_protected: ProtectedChoice | None,
 ) -> tuple[ProtectedChoice, Holdings, ValueList]:
     """What is protected, who holds it, and how many hold each value."""
-    _, values = valued.result()
+    _, values, _ = valued.result()
     size, place = len(everybody.ids), everybody.place
     holders = holders_of(values)
     choice = known_protected or choose(policy, holders)
@@ -159,12 +175,16 @@ def _read(frames: dict[str, pl.DataFrame], policy: Policy) -> _Read:
     with ThreadPoolExecutor(1) as beside:
         reading = beside.submit(_read_values, frames[_TABLE], policy)
         ids, quasi_identifiers, problems = _read_people(frames, policy)
+        plain, wrong = read_plain(frames[_TABLE], policy)
+        problems += [f"{_TABLE}: {each}" for each in wrong]
+        if _TABLE in ids:
+            problems += differing_records(ids[_TABLE], frames[_TABLE], plain, policy)
         values, wrong = reading.result()
     problems += wrong
     taxonomies, uncovered = taxonomies_of(policy, quasi_identifiers)
     if problems or uncovered:
         raise refusal_of(problems, uncovered)
-    return _Read(ids, quasi_identifiers, taxonomies, values)
+    return _Read(ids, quasi_identifiers, taxonomies, values, plain)
 
 
 def _read_people(
@@ -177,7 +197,7 @@ def _read_people(
         if frame.height == 0:
             problems.append(f"{source} is empty: it has no rows")
         needed = [policy.person.id, *policy.quasi_identifiers]
-        needed += [policy.sensitive.column] if source == _TABLE else []
+        needed += [*policy.sensitive_columns, *policy.plain] if source == _TABLE else []
         problems += missing_columns(frame, needed, source)
         quasi_identifiers[source], wrong = read_quasi_identifiers(frame, policy, source)
         problems += wrong
@@ -199,9 +219,9 @@ def _read_people(
 
 def _read_values(table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, list[str]]:
     """The sensitive values, and what is wrong with them."""
-    if policy.sensitive.column not in table.columns:
+    if any(column not in table.columns for column in policy.sensitive_columns):
         return pl.DataFrame(schema={"row": pl.UInt32, "value": pl.Enum([])}), []
-    values, wrong = read_values(table[policy.sensitive.column], policy)
+    values, wrong = read_sensitive(table, policy)
     texts = cast(pl.Enum, values["value"].dtype).categories
     problems = [f"{_TABLE}: {each}" for each in wrong]
     return values, problems + classes_named_as_values(policy, texts)
@@ -256,7 +276,7 @@ def taxonomies_of(
 
 def classes_named_as_values(policy: Policy, values: pl.Series) -> list[str]:
     """The problem that a class has the name of a value."""
-    classes = list(policy.protected.classes)
+    classes = list(policy.protected_classes)
     clashing = sorted(set(values.filter(values.is_in(classes)).to_list()))
     return [
         f"the class {name!r} of [protected.classes] has the name of a value in the table: "

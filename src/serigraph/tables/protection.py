@@ -18,7 +18,7 @@ from serigraph.model import CodedValues, ProtectedValue, starts_of
 from serigraph.policy import Policy
 from serigraph.privacy.gaps import threshold_left
 from serigraph.short_repr import Undisclosed
-from serigraph.texts import composed, in_one_form
+from serigraph.texts import composed, in_one_form, qualified, qualifier, unqualified
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,13 @@ class ProtectedChoice:
     >>> choice.to_json()
     '{"rule": "all but", "values": ["flu"]}'
 
+    If there are several sensitive columns, each has a choice of its own, and values have qualified
+    names; see ``serigraph.texts``.
+
+    >>> both = ProtectedChoice.of_columns({"diagnosis": choice})
+    >>> both.covers("diagnosis: gout"), both.covers("gout")
+    (True, False)
+
     Gaps are what suppression has revealed so far: for each value concerned, the survival that they
     leave to everybody. They lower the threshold that is left for groups.
 
@@ -44,6 +51,27 @@ class ProtectedChoice:
     rule: Literal["only", "all but"]
     values: tuple[str, ...]  # ascending
     gap_survival: tuple[tuple[str, Fraction], ...] = ()  # ascending by value
+    columns: tuple[tuple[str, ProtectedChoice], ...] = ()  # ascending by name
+
+    @staticmethod
+    def of_columns(columns: Mapping[str, ProtectedChoice]) -> ProtectedChoice:
+        """The choice of several sensitive columns."""
+        return ProtectedChoice("only", (), columns=tuple(sorted(columns.items())))
+
+    def of_column(self, column: str) -> ProtectedChoice:
+        """The choice of one of the columns, for values without qualified names."""
+        return dict(self.columns).get(column, self)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The values that the choice lists, protected or not, ascending."""
+        found = [qualified(name, value) for name, own in self.columns for value in own.values]
+        return tuple(sorted((*self.values, *found)))
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """The values that it lists as protected."""
+        return tuple(name for name in self.named if self.covers(name))
 
     def __post_init__(self) -> None:
         if self.rule not in ("only", "all but") or list(self.values) != sorted(set(self.values)):
@@ -51,6 +79,9 @@ class ProtectedChoice:
 
     def covers(self, value: str) -> bool:
         """Whether the guarantee covers a value."""
+        if self.columns:
+            column, own = unqualified(value)
+            return any(name == column and choice.covers(own) for name, choice in self.columns)
         place = bisect_left(self.values, value)
         is_listed = place < len(self.values) and self.values[place] == value
         return is_listed == (self.rule == "only")
@@ -68,6 +99,8 @@ class ProtectedChoice:
 
     def to_json(self) -> str:
         stored: dict[str, object] = {"rule": self.rule, "values": self.values}
+        if self.columns:
+            stored = {"columns": {name: json.loads(own.to_json()) for name, own in self.columns}}
         if self.gap_survival:
             stored["gap_survival"] = {value: str(left) for value, left in self.gap_survival}
         return json.dumps(stored, ensure_ascii=False)
@@ -76,13 +109,21 @@ class ProtectedChoice:
     def from_json(text: str) -> ProtectedChoice:
         """The choice again, with names in the form that tables are read in."""
         stored = json.loads(text)
+        columns = {
+            name: ProtectedChoice.from_json(json.dumps(own))
+            for name, own in stored.pop("columns", {}).items()
+        }
+        stored = {"rule": "only", "values": [], **stored}
         values = composed(pl.Series(stored["values"], dtype=pl.String))
         survival: dict[str, Fraction] = {}
         for value, left in stored.get("gap_survival", {}).items():
             name = in_one_form(value)
             survival[name] = survival.get(name, Fraction(1)) * Fraction(left)
         return ProtectedChoice(
-            stored["rule"], tuple(sorted(set(values))), tuple(sorted(survival.items()))
+            stored["rule"],
+            tuple(sorted(set(values))),
+            tuple(sorted(survival.items())),
+            tuple(sorted(columns.items())),
         )
 
 
@@ -98,6 +139,13 @@ def choose(policy: Policy, people: pl.DataFrame) -> ProtectedChoice:
     The rarest share is counted in distinct values, rounded up; of equally rare values those first
     by name are taken.
     """
+    if policy.has_several_columns:
+        return ProtectedChoice.of_columns(
+            {
+                name: choose(policy.of_column(name), holders_in(people, name))
+                for name in policy.sensitive_columns
+            }
+        )
     chosen = policy.protected
     if chosen.rarest is not None:
         number = math.ceil(chosen.rarest * people.height)
@@ -112,8 +160,21 @@ def choose(policy: Policy, people: pl.DataFrame) -> ProtectedChoice:
 
 def named_by_itself(policy: Policy, choice: ProtectedChoice) -> set[str]:
     """The values that the policy spells out, apart from members of classes."""
+    if policy.has_several_columns:
+        return {
+            qualified(column, name)
+            for column in policy.sensitive_columns
+            for name in named_by_itself(policy.of_column(column), choice.of_column(column))
+        }
     own = {name for name in policy.protected.thresholds if name not in policy.protected.classes}
     return own if policy.protected.rarest is not None else own.union(choice.values)
+
+
+def holders_in(holders: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Those of the ``holders`` of qualified values whose value is in a column, without its name."""
+    before = qualifier(column)
+    own = holders.filter(pl.col("value").str.starts_with(before))
+    return own.with_columns(pl.col("value").str.strip_prefix(before))
 
 
 @dataclass(frozen=True)
@@ -141,7 +202,7 @@ def protection_of(policy: Policy, choice: ProtectedChoice, held: pl.Series) -> P
             ProtectedValue(
                 name,
                 choice.threshold_left(name, policy.threshold_of(name)),
-                tuple(policy.protected.classes.get(name, ())),
+                tuple(policy.protected_classes.get(name, ())),
                 policy.persistence_of(name),
             )
             for name in counted_as["name"].unique().sort()
@@ -189,7 +250,7 @@ def _counted_as(policy: Policy, choice: ProtectedChoice, held: pl.Series) -> pl.
     observed = set(held)
     pairs += [
         (value, name)
-        for name, values in policy.protected.classes.items()
+        for name, values in policy.protected_classes.items()
         for value in set(values)
         if value in observed
     ]

@@ -126,7 +126,7 @@ def _why_left_out(column: pl.Series, guess: ColumnGuess, ids: pl.Series) -> str:
     if why := why_it_names_people(column.name, per_person["cell"], guess):
         return why
     if says(column.name, SENSITIVE):
-        return "it seems sensitive too, but a policy has only one sensitive column"
+        return "it seems sensitive too: name each sensitive column to publish both"
     if per_person.height > people:
         return "it differs between the rows of one person"
     return ""

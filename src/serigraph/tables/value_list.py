@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import polars as pl
 
 from serigraph.errors import PolicyError
-from serigraph.policy import Policy
+from serigraph.policy import Policy, Protected
 from serigraph.tables.cells import counted
 from serigraph.tables.look_alikes import looks
-from serigraph.tables.protection import ProtectedChoice, choose, named_by_itself
+from serigraph.tables.protection import ProtectedChoice, choose, holders_in, named_by_itself
+from serigraph.texts import qualified, unqualified
 
 _NAMED = 20
 _ALIKE = 0.8  # of the letters; clamydia and chlamydia share 0.94
@@ -57,6 +58,25 @@ class ValueList:
         found = {each.name: each for each in self._all_protected if not each.people}
         return tuple(found[name] for name in sorted(found))
 
+    def of_column(self, column: str) -> ValueList:
+        """The values of one of several columns, without its name."""
+
+        def of(listed: Iterable[ListedValue]) -> tuple[ListedValue, ...]:
+            found = ((each, unqualified(each.name)) for each in listed)
+            return tuple(replace(each, name=own) for each, (where, own) in found if where == column)
+
+        classes = {name: of(members) for name, members in self.classes.items()}
+        return ValueList(of(self.protected), classes, of(self.unprotected))
+
+    def qualified(self, column: str) -> ValueList:
+        """The same with the name of the column before values and classes."""
+
+        def of(listed: Iterable[ListedValue]) -> tuple[ListedValue, ...]:
+            return tuple(replace(each, name=qualified(column, each.name)) for each in listed)
+
+        classes = {qualified(column, name): of(each) for name, each in self.classes.items()}
+        return ValueList(of(self.protected), classes, of(self.unprotected))
+
 
 def list_values(
     policy: Policy, holders: pl.DataFrame, choice: ProtectedChoice | None = None
@@ -66,8 +86,10 @@ def list_values(
     ``choice`` is that of the first release; without one the policy's rule is applied to the table.
     """
     choice = choice or choose(policy, holders)
+    if policy.has_several_columns:
+        return _of_several(policy, holders, choice)
     people = dict(zip(holders["value"].to_list(), holders["people"].to_list(), strict=True))
-    classes = policy.protected.classes
+    classes = policy.protected_classes
     in_classes = {member for members in classes.values() for member in members}
     named = named_by_itself(policy, choice)
     covered = {name for name in named.union(people) if choice.covers(name)}
@@ -79,13 +101,45 @@ def list_values(
             ListedValue(name, people.get(name, 0), "" if name in people else suggest(name))
             for name in sorted(set(names))
         )
-        return tuple(sorted(found, key=lambda each: (-each.people, each.name)))
+        return _commonest_first(found)
 
     return ValueList(
         protected=listed(covered, named),
         classes={name: listed(members, members) for name, members in classes.items()},
         unprotected=listed(named.union(people) - covered - in_classes, named),
     )
+
+
+def _of_several(policy: Policy, holders: pl.DataFrame, choice: ProtectedChoice) -> ValueList:
+    """The lists of all columns as one."""
+    lists = {
+        column: list_values(
+            policy.of_column(column), holders_in(holders, column), choice.of_column(column)
+        )
+        for column in policy.sensitive_columns
+    }
+    across: dict[str, tuple[ListedValue, ...]] = {}
+    for name, each in policy.classes.items():
+        found: list[ListedValue] = []
+        for column, members in each.values.items():
+            in_class = policy.of_column(column).model_copy(
+                update={"protected": Protected(values=(), classes={name: members})}
+            )
+            listed = list_values(in_class, holders_in(holders, column))
+            found += listed.qualified(column).classes[qualified(column, name)]
+        across[name] = _commonest_first(found)
+    parts = [lists[column].qualified(column) for column in lists]
+    in_across = {each.name for members in across.values() for each in members}
+    unprotected = (each for part in parts for each in part.unprotected)
+    return ValueList(
+        _commonest_first(each for part in parts for each in part.protected),
+        {name: members for part in parts for name, members in part.classes.items()} | across,
+        _commonest_first(each for each in unprotected if each.name not in in_across),
+    )
+
+
+def _commonest_first(listed: Iterable[ListedValue]) -> tuple[ListedValue, ...]:
+    return tuple(sorted(listed, key=lambda each: (-each.people, each.name)))
 
 
 def check_held(values: ValueList, policy: Policy, where: str) -> None:
@@ -95,8 +149,8 @@ def check_held(values: ValueList, policy: Policy, where: str) -> None:
     The suggested values are spelt almost like a name in the policy, so they reveal no more than the
     policy does.
     """
-    unheld = values.unheld
-    if not unheld or policy.protected.unheld == "allow":
+    unheld = [each for each in values.unheld if not _may_be_unheld(each.name, policy)]
+    if not unheld:
         return
     problems = [
         f"{each.name!r}" + (f": the table has {each.nearest!r}" if each.nearest else "")
@@ -111,6 +165,11 @@ def check_held(values: ValueList, policy: Policy, where: str) -> None:
         "appear later",
         problems=problems,
     )
+
+
+def _may_be_unheld(name: str, policy: Policy) -> bool:
+    column, _ = unqualified(name) if policy.has_several_columns else ("", name)
+    return policy.of_column(column).protected.unheld == "allow"
 
 
 class _Suggestions:

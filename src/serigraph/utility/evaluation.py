@@ -139,12 +139,22 @@ def _release_of(
     """The release that a table became, and its people as they were prepared for it."""
     rows = read_table(table, policy.reading)
     choices = [ProtectedChoice.from_json(release.protected_json) for release in releases]
-    # The digest is that of the content, whatever is protected.
-    prepared = prepare(rows, policy, registry, choices[0])
-    for release, choice in zip(releases, choices, strict=True):
+    # The digest is that of the content, whatever is protected. Plain columns may have changed.
+    as_made = [
+        policy.model_copy(update={"plain": release.policy.get("plain", {})}) for release in releases
+    ]
+    known: dict[tuple[tuple[str, str], ...], Prepared] = {}
+    for release, choice, its_policy in zip(releases, choices, as_made, strict=True):
+        plain = its_policy.plain
+        if not set(plain) <= set(rows.columns):
+            continue
+        columns = tuple(sorted(plain.items()))
+        if columns not in known:
+            known[columns] = prepare(rows, its_policy, registry, choices[0])
+        prepared = known[columns]
         if release.table_digest == prepared.population.digest:
             if choice != choices[0]:
-                prepared = prepare(rows, policy, registry, choice)
+                prepared = prepare(rows, its_policy, registry, choice)
             return release, prepared
     raise TableError(
         "the series has no release of this table",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from serigraph.errors import TableError
 from serigraph.model import Population
+from serigraph.texts import qualifier
 
 
 def rebuilt(
@@ -37,6 +38,8 @@ def rebuilt(
     is_left = np.zeros(raw.size, dtype=np.bool_)
     is_left[place[placed["present"].to_numpy()]] = True
     values = pl.read_parquet(ledger / "values.parquet").filter(is_release)
+    if "column" in values.columns:
+        values = values.with_columns(_qualified(values["column"], values["value"]))
     population = raw
     # Classes last: the class may have gone with a value that was given up.
     for classes in (False, True):
@@ -78,3 +81,10 @@ def _given_up(
         beyond["person"].to_numpy().astype(np.int64),
         beyond["index"].to_numpy().astype(np.int32),
     )
+
+
+def _qualified(columns: pl.Series, values: pl.Series) -> pl.Series:
+    """The values with the names of their columns; classes across columns have none."""
+    before = {name: qualifier(name) for name in columns.drop_nulls().unique()}
+    named = columns.replace_strict(before, return_dtype=pl.String).fill_null("") + values
+    return named.alias(values.name)

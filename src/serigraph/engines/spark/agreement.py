@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from serigraph.auditing.agreement import (
     MISSING,
     Agreement,
     bucketised_differences,
-    column_of_sets,
+    columns_of_sets,
     compared_compositions,
     compared_groups,
     generalised_differences,
@@ -65,7 +65,7 @@ def compare_on_spark(
 
 def _differences(session: SparkSession, layout: Layout, release: ReleaseRecord) -> list[str]:
     found = release.tables(layout.published(release.label))
-    sets = column_of_sets(release, list(found))
+    sets = columns_of_sets(release, list(found))
     tables = [_read(session, files, sets) for files in found.values()]
     ledger = LedgerFrames(session, layout, [release])
     pieces = number_of_tasks(release.members, ledger.groups())
@@ -78,12 +78,12 @@ def _differences(session: SparkSession, layout: Layout, release: ReleaseRecord) 
             return [MISSING]
 
 
-def _read(session: SparkSession, files: Sequence[Path], sets: str) -> DataFrame:
+def _read(session: SparkSession, files: Sequence[Path], sets: Collection[str]) -> DataFrame:
     paths = [shared(path) for path in files]
     if files[0].suffix == ".parquet":
         return session.read.parquet(*paths)
     written = session.read.csv(paths, header=True, escape='"', multiLine=True)
-    kinds = {each: "array<string>" if each == sets else "string" for each in written.columns}
+    kinds = {each: "array<string>" if each in sets else "string" for each in written.columns}
     schema = ", ".join(f"{quoted(each)} {kind}" for each, kind in kinds.items())
     return each_partition(written, partial(as_meant, sets=sets), schema)
 
@@ -108,9 +108,7 @@ def _compositions(
         ]
         return pl.DataFrame([compared_compositions(*sides)], schema=list("abcd"), orient="row")
 
-    regions = [
-        quoted(each) for each in table.columns if each != release.policy["sensitive"]["column"]
-    ]
+    regions = [quoted(each) for each in release.policy["quasi_identifiers"]]
     of_table = each_partition(table.repartition(pieces, *regions), shown, _COMPOSITIONS)
     of_ledger = each_partition(
         _ledger_rows(ledger, "present").repartition(pieces, "group"), kept, _COMPOSITIONS

@@ -90,7 +90,7 @@ def look_at(frames: Mapping[str, DataFrame], policy: Policy) -> Looked:
             schemas[source] = _schema(frame)
         empty = schemas[source]
         needed = [policy.person.id, *policy.quasi_identifiers]
-        needed += [policy.sensitive.column] if source == TABLE else []
+        needed += [policy.only_column.column] if source == TABLE else []
         problems += missing_columns(empty, needed, source)
         _, wrong = read_quasi_identifiers(empty, policy, source)
         readable = [
@@ -115,8 +115,8 @@ def look_at(frames: Mapping[str, DataFrame], policy: Policy) -> Looked:
         if policy.person.id in empty.columns:
             _, wrong = canonical(empty[policy.person.id], "id", policy.reading)
             problems += [f"{source}: {each}" for each in wrong]
-    if policy.sensitive.column in schemas[TABLE].columns:
-        column = schemas[TABLE][policy.sensitive.column]
+    if policy.only_column.column in schemas[TABLE].columns:
+        column = schemas[TABLE][policy.only_column.column]
         _, wrong = read_values(column, policy)
         if isinstance(_inner(column.dtype), pl.Datetime):
             # A value under a name that differs from the ledger's would have no past.

@@ -114,6 +114,13 @@ class _Workplace:
                 where="known_members in [guarantee]",
                 remedy="omit --engine (engine in Python)",
             )
+        if policy.shows_records:
+            raise InputRefused(
+                "releases with several sensitive columns, or with plain ones, are made on one "
+                "machine",
+                where="[sensitive] and [plain]",
+                remedy="omit --engine (engine in Python)",
+            )
         reading = policy.reading.model_copy(update={"query": query}) if query else policy.reading
         roles = roles_of(policy)
         frames = {TABLE: table_frame(self.session, table, reading, roles)}

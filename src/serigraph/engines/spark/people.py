@@ -215,7 +215,7 @@ def _id_type(
 
 def _problems(facts: Mapping[str, int], policy: Policy, sources: list[str]) -> list[str]:
     problems = []
-    form = policy.sensitive.form
+    form = policy.only_column.form
     is_repeated = form != "rows" and facts["t_repeated"] > 0
     if is_repeated:
         problems.append(
@@ -233,10 +233,10 @@ def _problems(facts: Mapping[str, int], policy: Policy, sources: list[str]) -> l
                 )
     if policy.reading.look_alikes == "refuse":
         problems += described_ids(facts["alike_registry"], TABLE, REGISTRY)
-    if policy.sensitive.missing == "error" and facts["empty"]:
+    if policy.only_column.missing == "error" and facts["empty"]:
         number = facts["empty"]
         problems.append(
-            f"{TABLE}: column {policy.sensitive.column!r}: {counted(number, 'row')} "
+            f"{TABLE}: column {policy.only_column.column!r}: {counted(number, 'row')} "
             f"{'has' if number == 1 else 'have'} no value"
         )
     return problems

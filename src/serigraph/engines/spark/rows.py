@@ -50,6 +50,6 @@ class RowReader:
             columns.append(lookup.codes_of(rows[name]).alias(column_name(number)))
         sets = pl.Series([None] * rows.height, dtype=pl.List(pl.String))
         if self.source == TABLE:
-            values, _ = read_values(rows[self.policy.sensitive.column], self.policy)
+            values, _ = read_values(rows[self.policy.only_column.column], self.policy)
             sets = value_sets(rows.height, values["row"], values["value"])
         return pl.DataFrame([*columns, sets.cast(pl.List(pl.String)).alias("values")])

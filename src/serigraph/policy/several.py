@@ -1,0 +1,114 @@
+"""What a policy with several sensitive columns, or with plain ones, may not say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from serigraph.policy.sections import Place, SensitiveColumn
+from serigraph.texts import in_one_form
+
+ONE, SEVERAL = "one column", "several columns"
+_FORBIDDEN_IN_CLASSES = ":"  # as in the qualified name of a value
+
+
+def number_of_columns(given: Any) -> str:
+    """Whether ``[sensitive]`` describes a column, or has a section for each of several."""
+    sections = given.values() if isinstance(given, Mapping) else ()
+    is_several = bool(sections) and all(
+        isinstance(each, Mapping | SensitiveColumn) for each in sections
+    )
+    return SEVERAL if is_several else ONE
+
+
+def contradictions(given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Places of keys that do not fit each other, each with what is wrong."""
+    yield from _columns_twice(given)
+    sections = given.get("sensitive")
+    columns = sections if number_of_columns(sections) == SEVERAL else None
+    if columns is not None:
+        yield from _several(given, columns)
+    elif given.get("classes"):
+        yield (
+            ("classes",),
+            "classes across columns need several sensitive columns; write [protected.classes]",
+        )
+    plain = _table(given, "plain")
+    if plain and _persists(_table(given, "protected")):
+        yield (
+            ("protected", "persistence"),
+            "values that persist cannot be published beside plain columns: leave these out",
+        )
+    least = _table(given, "guarantee").get("minimum_group_size", 1)
+    if plain and isinstance(least, int) and least < 2:
+        yield (
+            ("plain",),
+            "plain columns would stand beside the exact quasi-identifiers of people who are alone "
+            "in their group: set minimum_group_size = 2 or more in [guarantee]",
+        )
+    if _table(given, "output").get("apart") is True and columns is None and not plain:
+        yield ("output", "apart"), "there is one column of values, and nothing to keep apart"
+
+
+def _several(given: Mapping[str, Any], columns: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    if len(columns) == 1:
+        name = next(iter(columns))
+        yield ("sensitive", name), f"one sensitive column is written as column = {name!r}"
+    if "protected" in given:
+        yield (
+            ("protected",),
+            "with several sensitive columns each has a section of its own: "
+            "[sensitive.NAME.protected], and [classes.NAME] for classes across columns",
+        )
+    for name, section in columns.items():
+        if in_one_form(name) != name:
+            yield (
+                ("sensitive", name),
+                "one of several sensitive columns has blanks around its name, or accents that are "
+                "letters of their own: rename the column",
+            )
+        if isinstance(section, Mapping) and _persists(_table(section, "protected")):
+            yield (
+                ("sensitive", name, "protected", "persistence"),
+                "values that persist cannot be published in several sensitive columns: publish "
+                "each column as a series of its own people, or call the values transient",
+            )
+    for name, found in _table(given, "classes").items():
+        if _FORBIDDEN_IN_CLASSES in name:
+            yield ("classes", name), "a class across columns cannot have a colon in its name"
+        named = _table(found, "values") if isinstance(found, Mapping) else {}
+        for column in named:
+            if column not in columns:
+                yield ("classes", name, "values", column), f"{column!r} is no sensitive column"
+
+
+def _persists(protected: Mapping[str, Any]) -> bool:
+    return any(each != "transient" for each in _table(protected, "persistence").values())
+
+
+def _columns_twice(given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Columns that have two roles."""
+    person = _table(given, "person").get("id")
+    sensitive = _table(given, "sensitive")
+    roles = {person: "the person's id"} if isinstance(person, str) and person else {}
+    if number_of_columns(sensitive) == SEVERAL:
+        for name in sensitive:
+            if name in roles:
+                yield ("sensitive", name), f"the column {name!r} is already {roles[name]}"
+        roles = {**dict.fromkeys(sensitive, "a sensitive column"), **roles}
+    elif isinstance(column := sensitive.get("column"), str) and column:
+        if column in roles:
+            yield ("sensitive", "column"), f"the column {column!r} is already {roles[column]}"
+        roles = {column: "the sensitive column", **roles}
+    for name in _table(given, "quasi_identifiers"):
+        if name in roles:
+            yield ("quasi_identifiers", name), f"the column {name!r} is already {roles[name]}"
+    roles = {**dict.fromkeys(_table(given, "quasi_identifiers"), "a quasi-identifier"), **roles}
+    for name in _table(given, "plain"):
+        if name in roles:
+            yield ("plain", name), f"the column {name!r} is already {roles[name]}"
+
+
+def _table(given: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = given.get(key)
+    return found if isinstance(found, Mapping) else {}

@@ -1,0 +1,107 @@
+"""The sections of a proposed policy on several sensitive columns, and on plain ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from serigraph.errors import InputRefused, TableError
+from serigraph.policy import Persistence, Reading
+from serigraph.publishing.toml_text import key, quoted
+from serigraph.tables.cells import read_text
+from serigraph.tables.column_guesses import guess_column
+from serigraph.tables.people import missing_columns
+from serigraph.tables.sensitive_column import form_of
+
+FORMS = {
+    "single": "one row per person, one value per row",
+    "rows": "several rows per person, merged into one set of values",
+    "list": "one row per person, with a list of values",
+    "delimited": "one row per person, with values separated by the delimiter",
+}
+
+
+def check_records(
+    table: pl.DataFrame,
+    sensitive: Sequence[str],
+    plain: Sequence[str],
+    persistence: Persistence | None,
+) -> None:
+    """Refuse columns that are not there or have two roles, and records of values that persist."""
+    named = [*sensitive, *plain]
+    if problems := missing_columns(table, named, "the table"):
+        raise TableError(problems[0], remedy="name columns that the table has", problems=problems)
+    if twice := sorted({name for name in named if named.count(name) > 1}):
+        raise InputRefused(
+            f"column {twice[0]!r} is named twice",
+            remedy="name each column once: --sensitive or --plain",
+        )
+    if (plain or len(sensitive) > 1) and persistence != "transient":
+        raise InputRefused(
+            "records of several columns can only be published of values that pass",
+            where="persistence",
+            remedy="if people do not keep these values from one release to the next, nor the cells "
+            "of plain columns, say so with --persistence transient; if they do, publish a single "
+            "sensitive column and no plain one",
+        )
+
+
+def column_sections(
+    table: pl.DataFrame, sensitive: Sequence[str], person: str
+) -> dict[str, list[str]]:
+    """The section of each sensitive column, without what is protected."""
+    ids = read_text(table[person], Reading())[0]
+    rows_repeat = ids.n_unique() < table.height
+    found = {}
+    for name in sensitive:
+        form, delimiter = form_of(table[name], rows_repeat)
+        lines = [
+            f"[sensitive.{key(name)}]",
+            f'form = "{form}"  # {FORMS[form]}; or single, rows, list, delimited',
+        ]
+        if delimiter:
+            lines.append(f"delimiter = {quoted(delimiter)}")
+        found[name] = [*lines, 'missing = "no value"  # meaning of an empty cell; or "error"', ""]
+    return found
+
+
+def transient_section(name: str) -> list[str]:
+    """What is assumed of the values of one of several columns over time."""
+    return [
+        f"[sensitive.{key(name)}.protected.persistence]",
+        'default = "transient"  # stated by the publisher; publishing refuses values that persist',
+        "",
+    ]
+
+
+def classes_across(sensitive: Sequence[str]) -> list[str]:
+    """How to write a class of values of several columns."""
+    first, second = sensitive[:2]
+    return [
+        "# A class of values of several columns is protected like a value:",
+        '# [classes."any of them"]',
+        '# threshold = "1/10"',
+        '# [classes."any of them".values]',
+        f'# {key(first)} = ["one value"]',
+        f'# {key(second)} = ["another value"]',
+        "",
+    ]
+
+
+def plain_section(table: pl.DataFrame, plain: Sequence[str]) -> list[str]:
+    """The section on plain columns, if there are any."""
+    if not plain:
+        return []
+    return [
+        "# Published as they are beside the values. Nobody may know them of a person, and nobody",
+        '# may keep them from one release to the next. "numeric", "date" or "text".',
+        "[plain]",
+        *(f'{key(name)} = "{_kind(table[name])}"' for name in plain),
+        "",
+    ]
+
+
+def _kind(column: pl.Series) -> str:
+    kind = guess_column(column).kind
+    return kind if kind in ("numeric", "date") else "text"
