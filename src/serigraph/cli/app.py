@@ -29,6 +29,7 @@ from serigraph.cli import (
     publish,
     report,
     reproduce,
+    serve,
     simulate,
     status,
     verify,
@@ -36,8 +37,8 @@ from serigraph.cli import (
 from serigraph.cli.limited_memory import is_memory_limited, supervised
 from serigraph.cli.output import complain
 from serigraph.cli.streams import Writing, standard_streams
-from serigraph.cli.unforeseen import SHOW_ALL, as_known
 from serigraph.errors import NotTold, SerigraphError
+from serigraph.runtime.unforeseen import SHOW_ALL, as_known
 
 app = typer.Typer(
     name="serigraph",
@@ -60,6 +61,7 @@ for name, module in {
     "plan": plan,
     "publish": publish,
     "status": status,
+    "serve": serve,
     "history": history,
     "audit": audit,
     "attack": attack,

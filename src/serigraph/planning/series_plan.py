@@ -71,6 +71,7 @@ def plan(
     thresholds: Sequence[int | str | Fraction] = (),
     lengths: Sequence[int] = (),
     factors: Sequence[int | float | str | Fraction] = (),
+    minimum_group_size: int | None = None,
     query: str = "",
     most_rehearsed: int = 4_000,
     progress: Callable[[str], None] = lambda _stage: None,
@@ -79,7 +80,8 @@ def plan(
 
     ``releases`` is the planned length of the series, including releases already out.
     ``thresholds`` (written as in a policy; an integer is l), ``lengths`` (k' of the constant ratio)
-    and ``factors`` (alpha of the geometric strategy) are tried in all combinations. Group sizes
+    and ``factors`` (alpha of the geometric strategy) are tried in all combinations, all with
+    ``minimum_group_size``, if it is given, in place of the policy's. Group sizes
     come from rehearsals of all releases ahead, with at most ``most_rehearsed`` people, by the
     engine that makes real releases.
     """
@@ -88,7 +90,7 @@ def plan(
             "the return rate must be between 0 and 1", remedy="correct --return-rate"
         )
     opened = series if isinstance(series, Series) else Series.open(Path(series))
-    policy = read_policy(opened.path / "policy.toml")
+    policy = _with_size(read_policy(opened.path / "policy.toml"), minimum_group_size)
     ledger = opened.reader()
     past = ledger.releases
     ahead = releases - len(past)
@@ -210,6 +212,15 @@ def plan(
         else Recommendation(compared[0].name, "No value is transient.", compared[0].toml),
         costs=costs,
     )
+
+
+def _with_size(policy: Policy, size: int | None) -> Policy:
+    if size is None:
+        return policy
+    if size < 1:
+        raise InputRefused("a group has at least one member", remedy="give a larger size, or none")
+    guarantee = policy.guarantee.model_copy(update={"minimum_group_size": size})
+    return policy.model_copy(update={"guarantee": guarantee})
 
 
 def _all_transient(population: Population) -> Population:
