@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from serigraph.planning import plan
     from serigraph.publishing import begin as init
     from serigraph.publishing import history, status
+    from serigraph.reporting import approve, discard_draft, draft, drafts, publish_draft
     from serigraph.reporting import publish_with_report as publish
     from serigraph.reporting import report_series as report
     from serigraph.reporting import verify_certificate as verify
@@ -36,14 +37,19 @@ __getattr__, __dir__ = on_demand(
         "Local": "serigraph.engines",
         "Series": "serigraph.ledger",
         "Spark": "serigraph.engines",
+        "approve": "serigraph.reporting",
         "attack": "serigraph.attacking",
         "audit": "serigraph.auditing",
         "export": "serigraph.engines",
+        "discard_draft": "serigraph.reporting",
+        "draft": "serigraph.reporting",
+        "drafts": "serigraph.reporting",
         "evaluate": "serigraph.utility",
         "init": "serigraph.publishing:begin",
         "make_key": "serigraph.signing",
         "plan": "serigraph.planning",
         "publish": "serigraph.reporting:publish_with_report",
+        "publish_draft": "serigraph.reporting",
         "report": "serigraph.reporting:report_series",
         "verify": "serigraph.reporting:verify_certificate",
         "status": "serigraph.publishing",
@@ -56,8 +62,12 @@ __all__ = [
     "Series",
     "Spark",
     "__version__",
+    "approve",
     "attack",
     "audit",
+    "discard_draft",
+    "draft",
+    "drafts",
     "evaluate",
     "export",
     "history",
@@ -65,6 +75,7 @@ __all__ = [
     "make_key",
     "plan",
     "publish",
+    "publish_draft",
     "report",
     "status",
     "verify",

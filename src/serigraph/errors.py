@@ -5,6 +5,7 @@
     │   ├── PolicyError         the policy file; lists all problems at once
     │   ├── TableError          the table or the registry; lists all problems at once
     │   ├── TaxonomyError       a taxonomy file
+    │   ├── NotApproved         the policy asks for more approvals, or one is not genuine
     │   └── MissingExtra        the format needs a package that is not installed
     ├── PromiseError            the release cannot be made without breaking the promise   exit 4
     │   ├── Infeasible          some values do not fit; says which, and what would help
@@ -17,6 +18,8 @@
     │   ├── SeriesExists        a series already exists at this path
     │   ├── SeriesBusy          another process is publishing
     │   ├── SeriesDiverged      the latest release is not the one that the publisher expected
+    │   ├── DraftNotFound       no draft of this name
+    │   ├── DraftRefused        the draft, the series or the policy was changed since it was made
     │   └── LedgerDamaged       part of the ledger was changed or is missing
     ├── StorageError            the disk is full or cannot be written                     exit 7
     │   └── NotInPlace          the release is out, but its files are not in place yet    exit 9
@@ -76,6 +79,10 @@ class TaxonomyError(InputRefused):
     """A taxonomy file is not a tree, or does not cover the data."""
 
 
+class NotApproved(InputRefused):
+    """The policy asks for approvals of a draft that are missing or not genuine."""
+
+
 class MissingExtra(InputRefused):
     """An optional package is needed for this input."""
 
@@ -132,6 +139,14 @@ class SeriesBusy(SeriesError):
 
 class SeriesDiverged(SeriesError):
     """The latest release is not the one that the publisher expected."""
+
+
+class DraftNotFound(SeriesError):
+    """There is no draft of this name."""
+
+
+class DraftRefused(SeriesError):
+    """The draft, the series or the policy is not what it was when the draft was made."""
 
 
 class LedgerDamaged(SeriesError):

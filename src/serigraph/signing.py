@@ -1,4 +1,5 @@
 """Signatures of certificates: Ed25519 over the bytes of ``certificate.json`` as it is published.
+And approvals of drafts, which are signatures of a statement about the certificate and the draft.
 
 Keys are PEM files (PKCS 8 and SubjectPublicKeyInfo), which OpenSSL can read and write. A
 signature is a file of 64 bytes beside the certificate, ``certificate.sig``. It is computed from
@@ -8,12 +9,13 @@ public bytes only, so it reveals nothing but who signed them.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from serigraph.errors import InputRefused
+from serigraph.errors import InputRefused, NotApproved
 from serigraph.ledger.storage import new_file, storage_errors
 from serigraph.short_repr import ShortRepr
 from serigraph.tables.extras import optional_package
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     )
 
 SIGNATURE = "certificate.sig"
+APPROVAL = "approval-"  # the beginning of a file's name; the rest is that of a fingerprint
+_NAMED = 16  # digits
 PASSPHRASE = "SERIGRAPH_PASSPHRASE"  # an environment variable: others could see an argument
 _LOCKED = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
 
@@ -86,6 +90,10 @@ class SigningKey:
         """The signature of these bytes, which must be public."""
         return self._key.sign(content)
 
+    def public_pem(self) -> str:
+        """The public key, as its file has it."""
+        return _pem_of(self._key.public_key()).decode()
+
 
 @dataclass(frozen=True)
 class PublicKey:
@@ -97,22 +105,27 @@ class PublicKey:
     @staticmethod
     def read(path: str | os.PathLike[str]) -> PublicKey:
         """Read a public key."""
+        return PublicKey.from_pem(_content(Path(path)), Path(path).name, str(path))
+
+    @staticmethod
+    def from_pem(content: bytes, name: str, where: str = "") -> PublicKey:
+        """The public key in the content of a file."""
         _require_cryptography()
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
         from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
         try:
-            key = load_pem_public_key(_content(Path(path)))
+            key = load_pem_public_key(content)
         except (ValueError, UnsupportedAlgorithm):
             key = None
         if not isinstance(key, Ed25519PublicKey):
             raise InputRefused(
                 "this is not a public Ed25519 key in a PEM file",
-                where=str(path),
+                where=where or name,
                 remedy="give the publisher's public key, whose file name ends in .pub",
             )
-        return PublicKey(Path(path).name, key)
+        return PublicKey(name, key)
 
     @property
     def fingerprint(self) -> str:
@@ -160,9 +173,7 @@ def make_key(path: str | os.PathLike[str]) -> KeyPair:
         with new_file(private) as file:
             file.write(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, lock))
         with open(public, "xb") as file:
-            file.write(
-                key.public_key().public_bytes(pem, serialization.PublicFormat.SubjectPublicKeyInfo)
-            )
+            file.write(_pem_of(key.public_key()))
     return KeyPair(private, public, _fingerprint(key.public_key()), passphrase is not None)
 
 
@@ -173,6 +184,14 @@ def _fingerprint(key: Ed25519PublicKey) -> str:
         serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     )
     return hashlib.sha256(der).hexdigest()
+
+
+def _pem_of(key: Ed25519PublicKey) -> bytes:
+    from cryptography.hazmat.primitives import serialization
+
+    return key.public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
 
 
 def _passphrase() -> bytes | None:
@@ -188,3 +207,64 @@ def _content(path: Path) -> bytes:
 
 def _require_cryptography() -> None:
     optional_package("cryptography", extra="signing", purpose="signing certificates")
+
+
+@dataclass(frozen=True)
+class Approval:
+    """That the owner of a key has approved of a draft: of its certificate, which is public, and of
+    the draft as a whole, of which only a digest with a secret in it becomes public."""
+
+    certificate: str  # SHA-256
+    draft: str  # SHA-256
+    public_key: str  # PEM
+    signature: bytes
+
+    @staticmethod
+    def of(certificate: str, draft: str, key: SigningKey) -> Approval:
+        """Sign a draft with this certificate."""
+        signature = key.sign(_statement(certificate, draft))
+        return Approval(certificate, draft, key.public_pem(), signature)
+
+    @staticmethod
+    def read(path: Path) -> Approval:
+        """Read an approval; ``NotApproved`` if the file is none."""
+        try:
+            known = json.loads(path.read_bytes())
+            names = ("certificate", "draft", "public_key")
+            certificate, draft, public_key = (str(known[name]) for name in names)
+            signature = bytes.fromhex(known["signature"])
+        except (ValueError, KeyError, TypeError):
+            raise NotApproved(
+                "this file is not an approval",
+                where=str(path),
+                remedy="remove it, and let the draft be approved with 'serigraph approve'",
+            ) from None
+        return Approval(certificate, draft, public_key, signature)
+
+    def to_text(self) -> str:
+        """The approval as it is written: indented JSON."""
+        known = {
+            "certificate": self.certificate,
+            "draft": self.draft,
+            "public_key": self.public_key,
+            "signature": self.signature.hex(),
+        }
+        return json.dumps(known, indent=2) + "\n"
+
+    @property
+    def key(self) -> PublicKey:
+        """The key that it says it was signed with; whose key that is, it does not say."""
+        return PublicKey.from_pem(self.public_key.encode(), "an approval")
+
+    @property
+    def file_name(self) -> str:
+        return f"{APPROVAL}{self.key.fingerprint[:_NAMED]}.json"
+
+    def is_by(self, key: PublicKey) -> bool:
+        """Whether the owner of this key has signed it."""
+        return key.has_signed(_statement(self.certificate, self.draft), self.signature)
+
+
+def _statement(certificate: str, draft: str) -> bytes:
+    """The bytes that are signed. They are nothing that a certificate could be."""
+    return f"serigraph approval\ncertificate {certificate}\ndraft {draft}\n".encode()

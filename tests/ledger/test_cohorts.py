@@ -176,11 +176,11 @@ def publish_as_before(series: Series, label: str, people: Sequence[Person]) -> N
         (writer.staging / "table.csv").write_text("group\n")
         asked = Numbered.asked(Layout(series.path), writer.releases, proof.ids)
         encoded = encode_parts(proof, asked.number, asked.people, np.empty(0, dtype=np.int64))
-        writer.drafts.mkdir(mode=0o700)
+        writer.attempts.mkdir(mode=0o700)
         files = []
         for digest in encoded.digests:
             if digest.name != "holders.parquet":
-                path = writer.drafts / digest.name
+                path = writer.attempts / digest.name
                 path.write_bytes(encoded.contents[digest.name])
                 files.append(WrittenFile(digest.name, path, digest.sha256))
         written = WrittenParts(

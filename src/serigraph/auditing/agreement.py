@@ -46,10 +46,11 @@ class Agreement:
         return replace(self, differences=(*self.differences, *more))
 
 
-def compare_files(series: Series, release: ReleaseRecord) -> Agreement:
-    """Compare the public files of a release with its parts of the ledger, group by group."""
+def compare_files(series: Series, release: ReleaseRecord, folder: Path | None = None) -> Agreement:
+    """Compare the public files of a release with its parts of the ledger, group by group. They lie
+    in ``folder`` if the release is not published yet."""
     layout = Layout(series.path)
-    folder = layout.published(release.label)
+    folder = folder or layout.published(release.label)
     groups = read_part(layout, release, GROUPS)
     values = read_part(layout, release, VALUES).with_columns(pl.col("value").cast(pl.String))
     found = release.tables(folder)

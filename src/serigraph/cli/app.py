@@ -18,8 +18,11 @@ import typer
 
 from serigraph._version import __version__
 from serigraph.cli import (
+    approve,
     attack,
     audit,
+    draft,
+    drafts,
     evaluate,
     export,
     history,
@@ -60,6 +63,9 @@ for name, module in {
     "init": init,
     "plan": plan,
     "publish": publish,
+    "draft": draft,
+    "drafts": drafts,
+    "approve": approve,
     "status": status,
     "serve": serve,
     "history": history,

@@ -10,8 +10,21 @@ import typer
 
 from serigraph.cli.engine import EngineName, EngineOption, MasterOption, SettingOption, chosen
 from serigraph.cli.output import Json, plain, print_json, say, stages
+from serigraph.cli.release_options import (
+    After,
+    AllowSuppression,
+    AssumeTransient,
+    Label,
+    NewPeople,
+    Query,
+    Registry,
+    SameTable,
+    SeriesOption,
+    Sign,
+    Wait,
+)
 from serigraph.cli.value_list import value_lines
-from serigraph.errors import NotTold
+from serigraph.errors import InputRefused, NotTold
 from serigraph.records import WorstPair
 
 if TYPE_CHECKING:
@@ -21,50 +34,54 @@ _NAMED = 8  # suppressed values to list
 
 
 def command(
-    table: Annotated[str, typer.Argument(help="The table: CSV, Parquet, Arrow, DuckDB, ...")],
-    series: Annotated[Path, typer.Option(help="Folder of the series.")],
-    registry: Annotated[
-        str | None, typer.Option(help="The population list, if there is one.")
-    ] = None,
-    label: Annotated[str, typer.Option(help="Release name [default: file name]")] = "",
-    query: Annotated[str, typer.Option(help="SQL, if the table is a DuckDB database.")] = "",
-    allow_suppression: Annotated[
-        bool, typer.Option("--allow-suppression", help="Leave out values that do not fit.")
+    table: Annotated[str, typer.Argument(help="The table: CSV, Parquet, Arrow, DuckDB, ...")] = "",
+    *,
+    series: SeriesOption,
+    draft: Annotated[
+        str, typer.Option(metavar="NAME", help="Publish this draft, instead of a table.")
+    ] = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be published, and keep nothing.")
     ] = False,
-    new_people: Annotated[
-        bool,
-        typer.Option("--new-people", help="Confirm that most people are new to the series."),
-    ] = False,
-    same_table: Annotated[
-        bool,
-        typer.Option("--same-table", help="Confirm that nothing has changed since a release."),
-    ] = False,
-    assume_transient: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="VALUE",
-            help="Publish though the data say that this value persists; repeatable.",
-        ),
-    ] = None,
-    wait: Annotated[
-        float, typer.Option(help="Seconds to wait if another process is publishing.")
-    ] = 0.0,
-    after: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHAIN",
-            help="Refuse unless the latest release has this chain digest; '': no release yet.",
-        ),
-    ] = None,
-    sign: Annotated[
-        Path | None, typer.Option(metavar="KEY", help="Sign the certificate with this key.")
-    ] = None,
+    registry: Registry = None,
+    label: Label = "",
+    query: Query = "",
+    allow_suppression: AllowSuppression = False,
+    new_people: NewPeople = False,
+    same_table: SameTable = False,
+    assume_transient: AssumeTransient = None,
+    wait: Wait = 0.0,
+    after: After = None,
+    sign: Sign = None,
     engine: EngineOption = EngineName.LOCAL,
     master: MasterOption = "",
     spark_setting: SettingOption = None,
     as_json: Json = False,
 ) -> None:
-    """Publish a table as the next release of a series."""
+    """Publish a table as the next release of a series, or the draft of one as it was seen."""
+    options: dict[str, Any] = {
+        "registry": registry,
+        "label": label,
+        "query": query,
+        "allow_suppression": allow_suppression,
+        "new_people": new_people,
+        "same_table": same_table,
+        "assume_transient": assume_transient or (),
+        "sign": sign,
+    }
+    if draft:
+        _refuse_beside_draft(dry_run=dry_run, table=table, **options)
+        release = _published_draft(series, draft, wait, after)
+        _report(release, as_json)
+        return
+    if not table:
+        raise InputRefused(
+            "there is nothing to publish", remedy="give a table, or a draft with --draft NAME"
+        )
+    options |= {"wait": wait, "after": after, "engine": chosen(engine, master, spark_setting)}
+    if dry_run:
+        _try_out(table, series, options, as_json)
+        return
     from serigraph.publishing import STAGES
     from serigraph.reporting import publish_with_report as publish
     from serigraph.reporting import write_documents
@@ -73,20 +90,45 @@ def command(
         release = publish(
             table,
             series,
-            registry=registry,
-            label=label,
-            query=query,
-            allow_suppression=allow_suppression,
-            new_people=new_people,
-            same_table=same_table,
-            assume_transient=assume_transient or (),
-            wait=wait,
-            after=after,
-            sign=sign,
+            **options,
             progress=progress,
             documents=write_documents if as_json else _show_values_first,
-            engine=chosen(engine, master, spark_setting),
         )
+    _report(release, as_json)
+
+
+def _published_draft(series: Path, name: str, wait: float, after: str | None) -> Published:
+    from serigraph.reporting.drafting import PUBLISHING_STAGES, publish_draft
+
+    with stages(PUBLISHING_STAGES) as progress:
+        return publish_draft(series, name, wait=wait, after=after, progress=progress)
+
+
+def _refuse_beside_draft(**options: object) -> None:
+    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value]
+    if given:
+        raise InputRefused(
+            "a draft is published as it was seen",
+            where="--draft",
+            remedy=f"leave out {', '.join(given).replace('--table', 'the table')}, or make a new "
+            "draft with what should be different",
+        )
+
+
+def _try_out(table: str, series: Path, options: Mapping[str, Any], as_json: bool) -> None:
+    from serigraph.cli.draft import preview_json, tell_preview
+    from serigraph.reporting.drafting import STAGES, dry_run
+
+    with stages(STAGES) as progress:
+        found = dry_run(table, series, **options, progress=progress)
+    if as_json:
+        print_json(preview_json(found))
+        return
+    tell_preview(found)
+    say("Nothing was published or kept. A draft can be looked at: serigraph draft.")
+
+
+def _report(release: Published, as_json: bool) -> None:
     try:
         if as_json:
             _tell_machines(release)
@@ -130,8 +172,19 @@ def _show_values_first(release: Unpublished) -> None:
 
 def _tell(release: Published) -> None:
     figures, record = release.figures, release.record
-    absent = figures["people"] - figures["present"]
     say(f"Release {record.number}, {record.label}: {figures['present']:,} people published")
+    tell_figures(figures)
+    _tell_how_close(release)
+    for note in release.notes:
+        say(f"  note: {note}")
+    if "approved_by" in figures:
+        say(f"  approved with {len(figures['approved_by'])} keys")
+    say(f"  files: {release.folder}")
+
+
+def tell_figures(figures: Mapping[str, Any]) -> None:
+    """The counts and figures of a release, published or not."""
+    absent = figures["people"] - figures["present"]
     if absent:
         say(f"  with {absent:,} absent members")
     if figures["people_outside_registry"]:
@@ -151,10 +204,6 @@ def _tell(release: Published) -> None:
         left_out = [f"{number:,} of {name}" for name, number in figures["suppressed"].items()]
         more = f" and {len(left_out) - _NAMED:,} more values" if len(left_out) > _NAMED else ""
         say(f"  holders left out at random: {', '.join(left_out[:_NAMED])}{more}")
-    _tell_how_close(release)
-    for note in release.notes:
-        say(f"  note: {note}")
-    say(f"  files: {release.folder}")
 
 
 def _tell_singled_out(figures: Mapping[str, Any]) -> None:
@@ -166,11 +215,9 @@ def _tell_singled_out(figures: Mapping[str, Any]) -> None:
             say(f"  {words}")
 
 
-def _tell_how_close(release: Published) -> None:
-    from serigraph.publishing.persistence import assumption_of
-
-    figures = release.figures
-    worst, so_far = figures["worst_in_release"], figures["worst_in_series"]
+def tell_closest(figures: Mapping[str, Any]) -> None:
+    """How close the pairs of a release come to their thresholds."""
+    worst = figures["worst_in_release"]
     if worst is None:
         say("  guarantee held: no group in this release has a protected value")
     else:
@@ -178,8 +225,20 @@ def _tell_how_close(release: Published) -> None:
             f"  guarantee held: worst probability {WorstPair.from_json(worst)} "
             f"({figures['pairs_checked']:,} pairs checked)"
         )
+
+
+def tell_series(number: int, figures: Mapping[str, Any]) -> None:
+    """The same over all releases up to this one."""
+    so_far = figures["worst_in_series"]
+    if number > 1 and so_far is not None:
+        say(f"  over the whole series: worst probability {WorstPair.from_json(so_far)}")
+
+
+def _tell_how_close(release: Published) -> None:
+    from serigraph.publishing.persistence import assumption_of
+
+    tell_closest(release.figures)
     assumption = assumption_of([release.record])
     if not assumption.is_unstated:
         say(f"  as long as {assumption.rests_on()}")
-    if release.record.number > 1 and so_far is not None:
-        say(f"  over the whole series: worst probability {WorstPair.from_json(so_far)}")
+    tell_series(release.record.number, release.figures)

@@ -59,6 +59,7 @@ def command(
                 "values_over_time": found.over_time,
                 "cohorts": found.cohorts,
                 "notes": found.notes,
+                "drafts": found.drafts,
             }
         )
     else:
@@ -79,6 +80,8 @@ def _tell(found: Status) -> None:
             f"worst p {_shown(closest.in_release)}, so far {_shown(closest.in_series)}"
             f"{_singled_out(figures)}"
         )
+    for name in found.drafts:
+        say(f"Draft, not published: {name}")
     _tell_singled_out(found)
     if found.closest and found.closest[-1].in_series is not None:
         say(f"Over the whole series: worst probability {found.closest[-1].in_series}")

@@ -78,6 +78,14 @@ def engine_for(engine: Engine, table: Any) -> Engine:
     return Spark() if isinstance(engine, Local) and is_spark_frame(table) else engine
 
 
+def no_drafts() -> InputRefused:
+    """The refusal to draft a release on a cluster."""
+    return InputRefused(
+        "releases are drafted on one machine, not on Spark",
+        remedy="draft it with --engine local, or publish it without a draft",
+    )
+
+
 def is_spark_frame(table: Any) -> bool:
     """Whether this is a Spark data frame; does not import Spark."""
     return type(table).__module__.startswith("pyspark.sql") and hasattr(table, "sparkSession")

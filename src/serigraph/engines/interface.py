@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from serigraph.model import (
     Classes,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from serigraph.auditing import Auditor
     from serigraph.grouping import Method
     from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series, Writer
+    from serigraph.ledger.encoding import EncodedParts
     from serigraph.policy import Output, Policy
     from serigraph.privacy.link_chances import LinkGaps
     from serigraph.runtime.progress import Progress
@@ -119,6 +121,8 @@ class VerifiedRelease(Undisclosed):
     tables: dict[str, pl.DataFrame]  # for reading, see ``as_text`` of recoding
     widths: dict[str, float]  # NCP of each quasi-identifier
     cohorts: CohortFacts | None = None  # None if no value persists
+    # The lowest and the highest codes of the boxes of groups that are regions, [group, column].
+    boxes: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
 
     def thresholds_left(self) -> dict[str, Fraction]:
         """What groups may spend from now on of the thresholds that this release's gaps lower."""
@@ -341,6 +345,10 @@ class Staged(Protocol):
     @property
     def measured(self) -> tuple[Any, ...]:
         """What ``Measure`` returned, piece by piece."""
+
+    def encoded(self) -> EncodedParts:
+        """The parts of the ledger as ``commit`` would write them; refused on a cluster, where they
+        are written piece by piece."""
 
     def commit(self, draft: ReleaseDraft) -> ReleaseRecord:
         """Make the release exist, then public."""

@@ -211,6 +211,7 @@ def finished(
             domain.name: float(width)
             for domain, width in zip(population.domains, widths, strict=True)
         },
+        boxes=(grouping.low, grouping.high),
     )
 
 

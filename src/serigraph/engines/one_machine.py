@@ -266,12 +266,15 @@ class _Unwritten(Undisclosed):
 @dataclass(frozen=True, repr=False)
 class _Staged(Undisclosed):
     writer: Writer
-    encoded: Future[EncodedParts]
+    being_encoded: Future[EncodedParts]
     public: Mapping[str, pl.DataFrame]
     measured: tuple[Any, ...]
 
+    def encoded(self) -> EncodedParts:
+        return self.being_encoded.result()
+
     def commit(self, draft: ReleaseDraft) -> ReleaseRecord:
-        return self.writer.commit(self.encoded.result(), draft)
+        return self.writer.commit(self.encoded(), draft)
 
     def tables(self, _folder: Path) -> Mapping[str, pl.DataFrame]:
         return TablesInMemory(self.public)

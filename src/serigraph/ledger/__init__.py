@@ -1,5 +1,6 @@
 """The ledger: what was published about people, kept for good, and the only way to add to it."""
 
+from serigraph.ledger.drafts import KeptDraft
 from serigraph.ledger.parts import id_type_of
 from serigraph.ledger.reader import Reader
 from serigraph.ledger.recovery import notes_on_unknown
@@ -21,6 +22,7 @@ __all__ = [
     "PRESENCE_KNOWN",
     "PRESENCE_UNKNOWN",
     "FileDigest",
+    "KeptDraft",
     "PastExposure",
     "Reader",
     "ReleaseDraft",

@@ -157,6 +157,10 @@ class Catalog:
             records.append(_record(row))
         return tuple(records)
 
+    def start(self) -> str:
+        """What the chain of the first release continues."""
+        return chain_start(self._identity()[0])
+
     def unpublished(self) -> frozenset[int]:
         """The numbers of releases whose files are not in their place yet."""
         rows = self._run("SELECT number FROM release WHERE state <> 'published'")

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 CATALOG = "catalog.sqlite"
-RESERVED = (CATALOG, f"{CATALOG}-journal", "certificates", "ledger", "releases", "staging")
+RESERVED = (
+    CATALOG,
+    f"{CATALOG}-journal",
+    "certificates",
+    "drafts",
+    "ledger",
+    "releases",
+    "staging",
+)
 UNCOMMITTED = "UNCOMMITTED"
 
 
@@ -33,6 +42,11 @@ class Layout:
         return self.root / "staging"
 
     @property
+    def drafts(self) -> Path:
+        """What was verified and not committed; made with the first draft."""
+        return self.root / "drafts"
+
+    @property
     def certificates(self) -> Path:
         """Every certificate issued for the series as a whole."""
         return self.root / "certificates"
@@ -40,7 +54,8 @@ class Layout:
     @property
     def folders(self) -> tuple[Path, ...]:
         """The folders that files are moved between."""
-        return self.ledger, self.releases, self.staging
+        always = (self.ledger, self.releases, self.staging)
+        return (*always, self.drafts) if os.path.lexists(self.drafts) else always
 
     def parts(self, number: int) -> Path:
         """The folder of one release's parts of the ledger."""
@@ -54,9 +69,9 @@ class Layout:
         """The public files of a release that is not published yet."""
         return self.staging / f"{number:04d}"
 
-    def drafts(self, number: int) -> Path:
+    def attempts(self, number: int) -> Path:
         """What several machines write for a release before it is known which files count."""
-        return self.staging / f"{number:04d}-drafts"
+        return self.staging / f"{number:04d}-attempts"
 
     def published(self, label: str) -> Path:
         """The public files of a published release."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from serigraph.errors import LedgerDamaged, SeriesBusy, SeriesError, StorageError
 from serigraph.ledger.catalog import Catalog
+from serigraph.ledger.drafts import draft_folders
 from serigraph.ledger.layout import UNCOMMITTED, Layout
 from serigraph.ledger.release import ReleaseRecord
 from serigraph.ledger.storage import (
@@ -31,7 +32,7 @@ _NAMED = 8  # unknown files to list
 @dataclass(frozen=True, slots=True)
 class Traces:
     """The folders whose state says that they belong to a committed release, and all files in the
-    ledger or among the public ones, except what a publisher is writing now."""
+    ledger, among the public ones or beside drafts, except what a publisher is writing now."""
 
     parts: frozenset[str]
     labels: frozenset[str]
@@ -53,13 +54,19 @@ def traces(layout: Layout) -> Traces:
                 (
                     *_files(layout.ledger, "ledger", unfinished),
                     *_files(layout.releases, "releases", frozenset()),
+                    *_files(
+                        layout.drafts,
+                        "drafts",
+                        frozenset(path.name for path in draft_folders(layout)),
+                    ),
                 )
             ),
         )
 
 
 def unknown_files(found: Traces, releases: tuple[ReleaseRecord, ...]) -> tuple[str, ...]:
-    """Files in the ledger or among the public ones that no release has; they are never removed."""
+    """Files in the ledger, among the public ones or beside drafts that belong to nothing; they are
+    never removed."""
     known = {
         *(f"ledger/{each.number:04d}/{part.name}" for each in releases for part in each.parts),
         *(f"releases/{each.label}/{file.name}" for each in releases for file in each.files),

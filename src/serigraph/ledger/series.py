@@ -22,6 +22,7 @@ from serigraph.errors import (
     StorageError,
 )
 from serigraph.ledger.catalog import Catalog
+from serigraph.ledger.drafts import KeptDraft, drafts_of
 from serigraph.ledger.layout import RESERVED, Layout
 from serigraph.ledger.reader import Reader
 from serigraph.ledger.recovery import (
@@ -167,6 +168,10 @@ class Series:
         """Files in the ledger or among the public files that no release has, ascending."""
         found = traces(self._layout)
         return unknown_files(found, self.releases())
+
+    def drafts(self) -> tuple[KeptDraft, ...]:
+        """What was drafted and neither published nor discarded, ascending by name."""
+        return drafts_of(self._layout)
 
     def issue(self, certificate: bytes) -> None:
         """Keep a certificate of the series, so that later changes to it are detected."""

@@ -22,6 +22,7 @@ from serigraph.errors import (
 )
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.cohorts import recall_attendance
+from serigraph.ledger.drafts import remove_published
 from serigraph.ledger.encoding import EncodedParts, encode_parts
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import check_id_type, id_type_of
@@ -61,6 +62,8 @@ from serigraph.ledger.storage import (
 from serigraph.model import Past, Proof
 from serigraph.runtime.progress import Progress, no_progress
 
+Check = Callable[[ReleaseRecord], None]
+
 
 class Writer:
     """Commits one release; only ``Series.writing`` makes one. Before it commits, all parts of the
@@ -78,7 +81,7 @@ class Writer:
         self.unknown_files = unknown_files  # see ``Series.unknown_files``
         self._is_checked = is_checked
         self.staging: Path = ledger.layout.staged(len(ledger.releases) + 1)
-        self.drafts: Path = ledger.layout.drafts(len(ledger.releases) + 1)
+        self.attempts: Path = ledger.layout.attempts(len(ledger.releases) + 1)
         self._layout = ledger.layout
         self._catalog = catalog
         self._is_done = False
@@ -88,6 +91,12 @@ class Writer:
     def releases(self) -> tuple[ReleaseRecord, ...]:
         """All releases before this one, oldest first."""
         return self.ledger.releases
+
+    @property
+    def head(self) -> str:
+        """The end of the chain, which the release will continue; a series has its own from its
+        beginning on."""
+        return self.releases[-1].chain if self.releases else self._catalog.start()
 
     def ensure_follows(self, chain: str | None) -> None:
         """Refuse, with ``SeriesDiverged``, if the series does not end in the release with this
@@ -208,11 +217,14 @@ class Writer:
             groups=encoded.groups,
         )
 
-    def commit_written(self, written: WrittenParts, draft: ReleaseDraft) -> ReleaseRecord:
+    def commit_written(
+        self, written: WrittenParts, draft: ReleaseDraft, check: Check = lambda _record: None
+    ) -> ReleaseRecord:
         """The same for a release whose parts were verified and written piece by piece, elsewhere.
 
         The files are moved from where they are; they must already be on disk, on the file system of
-        the series.
+        the series. ``check`` sees the record when all files are in the ledger and in ``staging``,
+        and may still refuse it.
         """
         self.ensure_new(draft.label, draft.table_digest, written.ids)
 
@@ -228,6 +240,7 @@ class Writer:
             newcomers=written.newcomers,
             members=written.members,
             groups=written.groups,
+            check=check,
         )
 
     def _commit(
@@ -240,6 +253,7 @@ class Writer:
         newcomers: int,
         members: int,
         groups: int,
+        check: Check = lambda _record: None,
     ) -> ReleaseRecord:
         if self._is_done:
             raise ImpossibleState("a writer commits one release only")
@@ -252,30 +266,29 @@ class Writer:
             sync_tree(self.staging)
             sync(self._layout.staging)
             files = digest_tree(self.staging)
-        record = self._catalog.append(
-            ReleaseRecord(
-                number=number,
-                label=draft.label,
-                published_at=draft.published_at_utc,
-                id_type=id_type,
-                table_digest=draft.table_digest,
-                policy_json=as_json(dict(draft.policy)),
-                protected_json=as_json(draft.protected),
-                threshold=draft.threshold,
-                strategy=draft.strategy,
-                adversary=draft.adversary,
-                summary_json=as_json(dict(draft.summary)),
-                newcomers=newcomers,
-                members=members,
-                groups=groups,
-                parts=parts,
-                files=files,
-                salt="",
-                chain="",
-                state="committed",
-            ),
-            self.releases,
+        unsealed = ReleaseRecord(
+            number=number,
+            label=draft.label,
+            published_at=draft.published_at_utc,
+            id_type=id_type,
+            table_digest=draft.table_digest,
+            policy_json=as_json(dict(draft.policy)),
+            protected_json=as_json(draft.protected),
+            threshold=draft.threshold,
+            strategy=draft.strategy,
+            adversary=draft.adversary,
+            summary_json=as_json(dict(draft.summary)),
+            newcomers=newcomers,
+            members=members,
+            groups=groups,
+            parts=parts,
+            files=files,
+            salt="",
+            chain="",
+            state="committed",
         )
+        check(unsealed)
+        record = self._catalog.append(unsealed, self.releases)
         try:
             self._catalog.commit()
         except StorageError as error:
@@ -332,6 +345,7 @@ def writer_of(layout: Layout, wait: float, compare: Comparing | None) -> Iterato
             if compare is not None:
                 check_parts(layout, releases, compare)
             sweep(layout, releases)
+            remove_published(layout, releases)
             writer = Writer(
                 Reader(layout, releases),
                 catalog,

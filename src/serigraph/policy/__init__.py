@@ -1,7 +1,7 @@
 """The policy of a series: a TOML file, checked as a whole, parts of it fixed once published."""
 
 from serigraph.policy.model import Policy
-from serigraph.policy.reading import check_unchanged, parse_policy, read_policy
+from serigraph.policy.reading import check_unchanged, digest_of_policy, parse_policy, read_policy
 from serigraph.policy.sections import (
     Output,
     Persistence,
@@ -22,6 +22,7 @@ __all__ = [
     "Reading",
     "Sensitive",
     "check_unchanged",
+    "digest_of_policy",
     "parse_policy",
     "persistence_of",
     "read_policy",

@@ -25,6 +25,7 @@ from serigraph.policy.sections import (
     Reading,
     Section,
     Sensitive,
+    Signing,
     Suppression,
     persistence_of,
 )
@@ -55,6 +56,7 @@ class PolicyForm(Section):
     missing: Missing = Missing()
     reading: Reading = Reading()
     attacks: Attacks = Attacks()
+    signing: Signing = Signing()
     publisher: Publisher = Publisher()
 
     @classmethod

@@ -7,6 +7,8 @@ The standard library's TOML parser does not give the lines of keys.
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -81,6 +83,21 @@ def read_policy(path: str | Path) -> Policy:
     """The policy in the file at ``path``; paths in it are relative to the file's folder."""
     path = Path(path)
     return parse_policy(_text_of(path, "the policy file"), str(path), path.parent)
+
+
+def digest_of_policy(path: str | Path) -> str:
+    """The SHA-256 of everything that the policy in this file and the files that it names say,
+    comments and the order of keys aside."""
+    policy = read_policy(path)
+    named = [column.taxonomy for column in policy.quasi_identifiers.values()]
+    files = {
+        name: hashlib.sha256((policy.folder / name).read_bytes()).hexdigest()
+        for name in (*named, policy.protected.file)
+        if name is not None
+    }
+    given = tomllib.loads(_text_of(Path(path), "the policy file"))
+    text = json.dumps([given, files], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def parse_policy(text: str, where: str, folder: str | Path) -> Policy:

@@ -70,6 +70,8 @@ Text = Annotated[str, StringConstraints(min_length=1)]
 LONGEST_NAME = 200  # characters
 MOST_PEOPLE = 2**31 - 1  # in a group, and in a release
 MOST_KNOWN = 10  # members of a group that an adversary may know
+MOST_APPROVALS = 100
+Fingerprint = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 
 
 def _column(name: str) -> str:
@@ -341,6 +343,26 @@ class Attacks(Section):
     """How far attacks on a release may come before it is refused."""
 
     highest_lift: Annotated[float, Field(ge=1, allow_inf_nan=False)] | None = None
+
+
+class Signing(Section):
+    """How many people have to approve of a draft before it is published.
+
+    Not part of the promise, so it may change from release to release; certificates say it.
+    """
+
+    approvals: Annotated[int, Field(ge=0, le=MOST_APPROVALS)] = 0
+    keys: tuple[Fingerprint, ...] = ()  # that may approve; empty: any
+
+    @classmethod
+    def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+        asked, keys = given.get("approvals", 0), given.get("keys", ())
+        known = set(map(str, keys)) if isinstance(keys, list | tuple) else set()
+        if known and isinstance(asked, int) and len(known) < asked:
+            yield (
+                ("approvals",),
+                f"{asked} approvals need as many keys, and keys has {len(known)}",
+            )
 
 
 class Publisher(Section):

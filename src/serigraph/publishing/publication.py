@@ -5,14 +5,19 @@ The steps are the same on every engine; `serigraph.engines.interface` defines ea
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from serigraph.engines import Engine, Local, Measure, engine_for
-from serigraph.ledger import Series, notes_on_unknown, storage_errors
+from serigraph.engines.interface import Staged
+from serigraph.ledger import ReleaseDraft, Series, Writer, notes_on_unknown, storage_errors
+from serigraph.policy import Policy, digest_of_policy
 from serigraph.publishing.persistence import (
     Assumption,
     check_transient,
@@ -36,6 +41,7 @@ from serigraph.publishing.terms import (
     check_other_table,
     check_registry,
     check_same_descriptions,
+    check_sign_off,
     default_label,
     draft_of,
     is_dated_back,
@@ -52,12 +58,33 @@ from serigraph.publishing.terms import (
 )
 from serigraph.runtime.progress import Progress, no_progress
 from serigraph.runtime.randomness import Randomness
+from serigraph.short_repr import Undisclosed
 from serigraph.signing import SigningKey
 from serigraph.tables.look_alikes import check_values
-from serigraph.tables.value_list import check_held
+from serigraph.tables.value_list import ValueList, check_held
 
 
-def publish(  # one keyword per option of a release; one straight sequence
+@dataclass(frozen=True, repr=False)
+class Ready(Undisclosed):
+    """A release that is verified and written, and may still be committed or not."""
+
+    series: Series
+    writer: Writer
+    policy: Policy
+    policy_digest: str
+    staged: Staged
+    entry: ReleaseDraft
+    notes: tuple[str, ...]
+    value_list: ValueList
+    progress: Progress
+
+
+Ended = TypeVar("Ended")
+Options = ParamSpec("Options")
+
+
+def release(  # one keyword per option of a release; one straight sequence
+    ending: Callable[[Ready], Ended],
     table: Any,
     series: str | os.PathLike[str] | Series,
     *,
@@ -77,8 +104,8 @@ def publish(  # one keyword per option of a release; one straight sequence
     measure: Measure = measure_nothing,
     published_at: datetime | None = None,
     engine: Engine = Local(),  # noqa: B008 - a frozen record without fields
-) -> Published:
-    """Publish a table as the next release of a series.
+) -> Ended:
+    """Make the next release of a series from a table, and end as asked.
 
     ``table`` and ``registry`` are paths or data frames (Polars, pandas, Arrow, DuckDB, Spark). The
     label defaults to the file's name, or to ``release-<number>``. ``new_people`` confirms that
@@ -103,7 +130,10 @@ def publish(  # one keyword per option of a release; one straight sequence
     with place.workplace(opened, table, wait=wait, measure=measure, progress=progress) as work:
         writer, rules = work.writer, str(policy_path(opened))
         writer.ensure_follows(after)
+        policy_digest = digest_of_policy(rules)  # first: a change in between is noticed
         policy = policy_in_force(opened, writer.releases)
+        if ending is commit:
+            check_sign_off(policy, rules)
         check_registry(writer.releases, policy, has_registry=registry is not None)
         named = label or default_label(table, len(writer.releases) + 1)
 
@@ -189,7 +219,52 @@ def publish(  # one keyword per option of a release; one straight sequence
         digest = recorded_digest(writer.releases, recalled.digest)
         draft = draft_of(policy, strategy, choice, named, at, digest, summary)
         del people, recalled, unwritten  # frees more
-        progress("committing")
-        record = staged.commit(draft)
-    folder = opened.path / "releases" / record.label
-    return Published(record, folder, staged.tables(folder), notes, facts.value_list)
+        return ending(
+            Ready(
+                series=opened,
+                writer=writer,
+                policy=policy,
+                policy_digest=policy_digest,
+                staged=staged,
+                entry=draft,
+                notes=notes,
+                value_list=facts.value_list,
+                progress=progress,
+            )
+        )
+
+
+def commit(ready: Ready) -> Published:
+    """Let a release exist, then be public."""
+    ready.progress("committing")
+    record = ready.staged.commit(ready.entry)
+    folder = ready.series.path / "releases" / record.label
+    tables = ready.staged.tables(folder)
+    return Published(record, folder, tables, ready.notes, ready.value_list)
+
+
+def ending_with(
+    ending: Callable[[Ready], Ended],
+    make: Callable[Concatenate[Callable[[Ready], Ended], Options], Ended],
+    name: str,
+    summary: str,
+) -> Callable[Options, Ended]:
+    """The function that makes a release with all its options, and ends in one way."""
+
+    @wraps(make)
+    def ended(*args: Options.args, **options: Options.kwargs) -> Ended:
+        return make(ending, *args, **options)
+
+    signature = inspect.signature(make)
+    own = [each for each in signature.parameters.values() if each.name != "ending"]
+    result = inspect.signature(ending).return_annotation
+    shown = signature.replace(parameters=own, return_annotation=result)
+    ended.__signature__ = shown  # type: ignore[attr-defined]
+    ended.__name__ = ended.__qualname__ = name
+    ended.__doc__ = summary + (make.__doc__ or "").partition("\n")[2]
+    return ended
+
+
+publish = ending_with(
+    commit, release, "publish", "Publish a table as the next release of a series.\n"
+)

@@ -58,6 +58,7 @@ class Status(ShortRepr):
     closest: tuple[ClosestPairs, ...]  # one per release
     over_time: tuple[ValueOverTime, ...]  # whether values persist, as far as releases tell
     notes: tuple[str, ...]  # what the publisher should attend to
+    drafts: tuple[str, ...] = ()  # names of those that are neither published nor discarded
     known_members: int = 0  # of every group, to the adversary; they come on top of the ratios
     cohorts: CohortsAfter | None = None  # after the latest release, if values persist
 
@@ -167,6 +168,7 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
             *notes_on_unknown(opened.unknown_files()),
             *notes_on_persistence(assumption, kept, over_time),
         ),
+        drafts=tuple(draft.name for draft in opened.drafts()),
         known_members=policy.guarantee.known_members,
         cohorts=cohorts,
     )

@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 from serigraph.engines import CohortTerms, Known, PeopleFacts, Plan
-from serigraph.errors import AlreadyPublished, PolicyError, TableError
+from serigraph.errors import AlreadyPublished, NotApproved, PolicyError, TableError
 from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series
 from serigraph.ledger.release import AGAIN
 from serigraph.model import Domain, ProtectedValue
@@ -180,6 +180,18 @@ def policy_in_force(series: Series, releases: tuple[ReleaseRecord, ...]) -> Poli
                 remedy="rename the column in the table and in the policy",
             )
     return policy
+
+
+def check_sign_off(policy: Policy, where: str) -> None:
+    """Refuse to publish a table at once where others have to approve of the release first."""
+    if policy.signing.approvals:
+        raise NotApproved(
+            f"the policy asks for {counted(policy.signing.approvals, 'approval')} before a release "
+            "is published",
+            where=where,
+            remedy="make a draft of it with 'serigraph draft', let it be approved with 'serigraph "
+            "approve', and publish it with 'serigraph publish --draft NAME'",
+        )
 
 
 def check_same_descriptions(people: PeopleFacts, policy: Policy) -> None:

@@ -3,7 +3,7 @@ identifier of a person is in them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from serigraph.model import (
     occurring,
     order_by_keys,
 )
-from serigraph.recoding.labels import cells_at, region_labels, widened_to_nodes
+from serigraph.recoding.labels import as_text, cells_at, region_labels, widened_to_nodes
 from serigraph.runtime.compiled import kernel
 from serigraph.runtime.randomness import Randomness, shuffled
 from serigraph.runtime.threads import TOGETHER, parallel_map, parallel_take, slices
@@ -142,6 +142,25 @@ def generalised(
     works += [partial(regions, number) for number in range(len(population.domains))]
     own, *columns = parallel_map(_done, works)
     return {"table": pl.DataFrame([*columns, own.alias(sensitive)])}
+
+
+def regions_of(
+    population: Population,
+    members: Sequence[NDArray[np.int64]],
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+) -> pl.DataFrame:
+    """The labels of some regions as the generalised table has them: each is that of these
+    ``members``, places in the population, in a box from ``low`` to ``high``, [region, column]."""
+    columns = []
+    for number, domain in enumerate(population.domains):
+        codes = [population.codes[number, places] for places in members]
+        first, last = (
+            np.array([end(each) for each in codes], dtype=np.int32) for end in (np.min, np.max)
+        )
+        widened = widened_to_nodes(domain, first, last, low[:, number], high[:, number])
+        columns.append(region_labels(domain, *widened))
+    return as_text(pl.DataFrame(columns))
 
 
 def bucketised(

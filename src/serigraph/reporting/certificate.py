@@ -109,6 +109,12 @@ class Certificate(_Part):
         description="The promise holds against an adversary who knows this many other members of "
         "every group, and that they do not hold its values.",
     )
+    approvals: int = Field(
+        default=0,
+        ge=0,
+        description="How many approvals, each with another key, had to lie beside the certificate "
+        "before the release was published.",
+    )
     strategy: str
     policy: dict[str, Any] = Field(description="What cannot change while the series goes on.")
     publisher: Publisher | None = Field(

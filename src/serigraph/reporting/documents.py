@@ -70,6 +70,7 @@ def certificate_of(release: Unpublished, files: Mapping[str, str]) -> Certificat
         threshold=threshold_text(policy.threshold),
         adversary=policy.guarantee.adversary,
         known_members=policy.guarantee.known_members,
+        approvals=policy.signing.approvals,
         strategy=release.strategy.to_text(),
         policy=dict(policy.frozen()),
         publisher=policy.publisher,

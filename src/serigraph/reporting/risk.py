@@ -272,7 +272,7 @@ def measure_risk(made: VerifiedRelease, plan: Plan, past: Past, past_ids: pl.Ser
         protected=protected,
         holders=tuple(np.bincount(made.population.held, minlength=len(protected)).tolist()),
         classes=tuple(_classes(made, plan)),
-        findings=attack_draft(made, plan),
+        findings=() if plan.highest_lift is None else attack_draft(made, plan),
     )
 
 

@@ -94,9 +94,9 @@ def verify_certificate(
     signed_by = signer.fingerprint if signer else ""
     opened = None if files_only else _series(given, certificate, series)
     if certificate.kind == "release":
-        _check_files(given.parent, certificate)
+        check_files_of(given.parent, certificate)
     elif opened is not None:
-        _check_files(opened.path / "releases", certificate)
+        check_files_of(opened.path / "releases", certificate)
     else:
         raise InputRefused(
             "the certificate of a series cannot be checked without the series",
@@ -122,7 +122,7 @@ def verify_certificate(
                 remedy="restore the series from a backup",
             )
     checks.append("the published groups are those of the ledger")
-    largest, worst = _check_guarantee(opened, releases[: record.number], certificate)
+    largest, worst = check_guarantee(opened, releases[: record.number], certificate)
     checks.append("the guarantee was recomputed from the ledger, and holds")
     rests_on = assumption_of(releases[: record.number]).rests_on()
     return Verified(certificate, tuple(checks), largest, worst, signed_by, rests_on)
@@ -143,7 +143,8 @@ def _series(given: Path, certificate: Certificate, named: str | os.PathLike[str]
         ) from None
 
 
-def _check_files(folder: Path, certificate: Certificate) -> None:
+def check_files_of(folder: Path, certificate: Certificate) -> None:
+    """Compare the files in a folder with the digests that a certificate gives."""
     for name, expected in certificate.files.items():
         path = folder / name
         if not path.resolve().is_relative_to(folder.resolve()):
@@ -196,6 +197,12 @@ def _record(releases: tuple[ReleaseRecord, ...], certificate: Certificate) -> Re
         chain = record.chain
     else:
         chain = releases[number - 2].chain if number > 1 else ""
+    check_said(certificate, record, chain)
+    return record
+
+
+def check_said(certificate: Certificate, record: ReleaseRecord, chain: str) -> None:
+    """Compare what the certificate says of the release with what the ledger does."""
     said = {
         "follows": (certificate.follows, chain),
         "published_at": (certificate.published_at, record.published_at),
@@ -209,10 +216,9 @@ def _record(releases: tuple[ReleaseRecord, ...], certificate: Certificate) -> Re
     if differing:
         raise LedgerDamaged(
             f"the certificate and the ledger disagree on {', '.join(differing)}",
-            where=f"release {number}, {certificate.label}",
+            where=f"release {certificate.release}, {certificate.label}",
             remedy="give the series that the certificate belongs to, or restore the certificate",
         )
-    return record
 
 
 def _check_signature(given: Path, signer: PublicKey) -> None:
@@ -252,7 +258,7 @@ def _check_unchanged(
         )
 
 
-def _check_guarantee(
+def check_guarantee(
     series: Series, releases: tuple[ReleaseRecord, ...], certificate: Certificate
 ) -> tuple[Fraction, WorstPair | None]:
     """Recompute the probabilities up to this release: the largest of the pairs that the certificate

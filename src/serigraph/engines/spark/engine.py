@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from serigraph.engines.choosing import Spark, is_spark_frame
+from serigraph.engines.choosing import Spark, is_spark_frame, no_drafts
 from serigraph.engines.earlier_releases import ledger_on_disk
 from serigraph.engines.interface import Known, MadeFacts, Measure, PeopleFacts, Plan
 from serigraph.engines.one_machine import TablesOnDisk, write_tables
@@ -46,6 +46,7 @@ from serigraph.ledger import (
     WrittenParts,
     storage_errors,
 )
+from serigraph.ledger.encoding import EncodedParts
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, VALUES
 from serigraph.ledger.storage import ensure_folder, make_folder
@@ -119,15 +120,15 @@ class _Workplace:
         if registry is not None:
             listed = policy.reading.for_registry()
             frames[REGISTRY] = table_frame(self.session, registry, listed, roles)
-        with storage_errors(self.writer.drafts):
-            make_folder(self.writer.drafts)
+        with storage_errors(self.writer.attempts):
+            make_folder(self.writer.attempts)
         layout, releases = Layout(self.series.path), self.writer.releases
         run = SparkRun(
             session=self.session,
             ledger=LedgerFrames(self.session, layout, releases),
             for_verifier=VerifierFrames(self.session, ledger_on_disk(layout, releases)),
             releases=releases,
-            drafts=self.writer.drafts,
+            drafts=self.writer.attempts,
             partition_people=self.engine.partition_people or PEOPLE,
             kept=self.kept,
             measure=self.measure,
@@ -269,6 +270,9 @@ class _Staged:
     writer: Writer
     parts: WrittenParts
     measured: tuple[Any, ...]
+
+    def encoded(self) -> EncodedParts:
+        raise no_drafts()
 
     def commit(self, draft: ReleaseDraft) -> ReleaseRecord:
         return self.writer.commit_written(self.parts, draft)
