@@ -18,7 +18,7 @@ from serigraph.web.forms import Form
 from serigraph.web.jobs import Job, Jobs
 from serigraph.web.pages import rendered
 from serigraph.web.places import Place, Places
-from serigraph.web.tasks import STAGES
+from serigraph.web.tasks import stages_of
 from serigraph.web.uploads import Uploads
 from serigraph.web.worker import told_of
 
@@ -64,7 +64,7 @@ class Desk:
             task,
             arguments,
             title=title,
-            stages=STAGES[task],
+            stages=stages_of(task),
             series=place.key if place else "",
             writes=writes,
             about=about,

@@ -53,6 +53,7 @@ CHANGING: dict[str, Handler] = {
     _SERIES + "/plan/adopt": planning.adopt,
     _SERIES + "/publish/draft": publishing.draft,
     _SERIES + "/publish/commit": publishing.commit,
+    _SERIES + "/publish/rows": publishing.rows,
     _SERIES + "/publish/discard": publishing.discard,
 }
 

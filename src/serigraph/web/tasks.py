@@ -24,7 +24,7 @@ def standing(progress: Progress, *, series: str) -> dict[str, Any]:
     from serigraph import status
     from serigraph.web.result_pages import standing_sections
 
-    progress("reading the ledger")
+    progress("reading")
     return {"sections": standing_sections(status(series))}
 
 
@@ -33,7 +33,7 @@ def person(progress: Progress, *, series: str, person: str, value: str) -> dict[
     from serigraph import Series, history
     from serigraph.web.result_pages import person_sections
 
-    progress("reading the ledger")
+    progress("reading")
     releases = Series.open(series).releases()
     is_number = bool(releases) and releases[-1].id_type == "integer"
     if is_number and not _is_whole(person):
@@ -50,7 +50,7 @@ def verify(progress: Progress, *, certificate: str) -> dict[str, Any]:
     """Whether a certificate is true."""
     from serigraph import verify as check
 
-    progress("recomputing")
+    progress("reading")
     found = check(certificate)
     return {"verdict": found.conclusion, "holds": True, "sections": [], "notes": found.checks}
 
@@ -164,7 +164,7 @@ def publish_draft(progress: Progress, *, series: str, name: str) -> dict[str, An
     """A draft made final."""
     from serigraph import publish_draft as published
 
-    release = published(series, name)
+    release = published(series, name, progress=progress)
     record = release.record
     return {"number": record.number, "label": record.label, "notes": list(release.notes)}
 
@@ -187,26 +187,33 @@ TASKS: Mapping[str, Callable[..., dict[str, Any]]] = {
     )
 }
 
-STAGES: Mapping[str, tuple[str, ...]] = {
-    "standing": ("reading the ledger",),
-    "person": ("reading the ledger",),
-    "verify": ("recomputing",),
-    "report": ("checking digests", "comparing files", "reading the ledger", "computing"),
-    "audit": ("checking digests", "comparing files", "reading the ledger", "computing"),
-    "audit_foreign": ("reading", "matching people", "computing"),
-    "attack": ("reading", "attacking"),
-    "inspect": ("reading", "looking at columns", "proposing"),
-    "values": ("reading",),
-    "plan": ("reading", "recalling", "rehearsing"),
-    "draft": (
-        "reading",
-        "preparing",
-        "recalling",
-        "ordering",
-        "forming groups",
-        "verifying",
-        "recoding",
-        "writing",
-    ),
-    "publish_draft": ("committing",),
-}
+
+def stages_of(task: str) -> tuple[str, ...]:
+    """What a task is made of, in order."""
+    match task:
+        case "draft":
+            from serigraph.reporting.drafting import STAGES
+
+            return STAGES
+        case "publish_draft":
+            from serigraph.reporting.drafting import PUBLISHING_STAGES
+
+            return PUBLISHING_STAGES
+        case "audit" | "report":
+            from serigraph.auditing import SERIES_STAGES
+
+            return SERIES_STAGES
+        case "audit_foreign":
+            from serigraph.auditing import RELEASES_STAGES
+
+            return RELEASES_STAGES
+        case "plan":
+            from serigraph.planning.series_plan import STAGES as PLAN_STAGES
+
+            return PLAN_STAGES
+        case "attack":
+            return "reading", "attacking"
+        case "inspect":
+            return "reading", "looking at columns", "proposing"
+        case _:
+            return ("reading",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
 from starlette.requests import Request
@@ -11,6 +11,8 @@ from starlette.responses import Response
 import serigraph
 from serigraph.errors import InputRefused
 from serigraph.publishing.published import pair_of
+from serigraph.reporting.draft_page import attacks_section, differences_section, rows_section
+from serigraph.reporting.drafting import Draft
 from serigraph.web.desk import Desk, to
 from serigraph.web.forms import Form
 from serigraph.web.places import Place
@@ -43,7 +45,10 @@ def draft(desk: Desk, request: Request, form: Form) -> Response:
         "table": str(upload.path),
         "series": str(place.path),
         "registry": desk.table(form.text("registry")) if form.has("registry") else None,
-        "label": form.text("label").strip() or None,
+        "label": form.text("label").strip(),
+        "assume_transient": [
+            each.strip() for each in form.text("assume_transient").splitlines() if each.strip()
+        ],
         **{name: form.has(name) for name in _OPTIONS},
     }
     desk.start("draft", arguments, f"Drafting from {upload.name}", place=place, writes=True)
@@ -79,16 +84,16 @@ def discard(desk: Desk, request: Request, form: Form) -> Response:
 
 
 def draft_file(desk: Desk, request: Request, form: Form) -> Response:
-    """The report of a draft."""
+    """The report that the public would get."""
     place = the_place(desk, request)
     chosen, name = _draft(place, request.path_params["name"]), request.path_params["file"]
-    path = Path(chosen.folder) / name
+    path = chosen.public / name
     if name not in _FILES or not path.is_file():
         raise InputRefused("the draft has no such file", remedy="choose one from its page")
     return document(path.read_bytes(), name)
 
 
-def _draft(place: Place, name: str) -> Any:
+def _draft(place: Place, name: str) -> Draft:
     for each in serigraph.drafts(place.path):
         if each.name == name:
             return each
@@ -98,12 +103,26 @@ def _draft(place: Place, name: str) -> Any:
     )
 
 
-def _facts(draft: Any) -> dict[str, Any]:
+def rows(desk: Desk, request: Request, form: Form) -> Response:
+    """Some records before and after, for whoever asked to see them."""
+    chosen = _draft(the_place(desk, request), form.text("draft"))
+    return desk.page(
+        "sections_page.html", sections=[asdict(rows_section(chosen.before, chosen.after))]
+    )
+
+
+def _facts(draft: Draft) -> dict[str, Any]:
     figures = draft.figures
+    sections = (differences_section(draft.differences), attacks_section(draft.attacks))
     return {
         "name": draft.name,
         "label": draft.label,
         "figures": figures,
         "worst": pair_of(figures["worst_in_release"]),
         "so_far": pair_of(figures["worst_in_series"]),
+        "notes": draft.notes,
+        "obstacle": draft.obstacle,
+        "approvals": len(draft.approvals),
+        "approvals_asked": draft.approvals_asked,
+        "sections": [asdict(each) for each in sections],
     }

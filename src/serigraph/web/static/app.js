@@ -41,9 +41,9 @@ async function put(target, answer, replaces) {
 
 function begin(root) {
   for (const each of root.querySelectorAll("[data-post]")) {
-    const address = each.dataset.post;
+    const address = each.dataset.post, form = each.closest("form");
     delete each.dataset.post;
-    send(address, "").then((answer) => put(each, answer)).catch(() => { each.textContent = "The server does not answer."; });
+    send(address, form ? fieldsOf(form) : "").then((answer) => put(each, answer)).catch(() => { each.textContent = "The server does not answer."; });
   }
   for (const each of root.querySelectorAll("[data-done]")) {
     const form = document.getElementById("policy-form");
