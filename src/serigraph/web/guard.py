@@ -8,7 +8,7 @@ headers, and an error that nobody foresaw is told without its message, which may
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
@@ -61,6 +61,71 @@ class Refusal:
     words: str
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What the checks look at: how a request came, and whether from inside the session."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    is_host_known: bool
+    is_inside: bool
+
+    @property
+    def limit(self) -> int:
+        """The most bytes that the body may have."""
+        return MOST_UPLOAD if self.path == UPLOADS else MOST_FORM
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the browser says that the page of another site asks."""
+        site = self.headers.get("sec-fetch-site", "same-origin")
+        return site not in ("same-origin", "none")
+
+
+def unknown_host(asked: Asked) -> Refusal | None:
+    """A name that leads here but is not ours: DNS was rebound."""
+    if asked.is_host_known:
+        return None
+    return Refusal(421, "This server does not answer to that name.")
+
+
+def foreign_change(asked: Asked) -> Refusal | None:
+    """A change that a page of ours did not ask for."""
+    origin = f"http://{asked.headers.get('host', '')}"
+    if asked.method != _CHANGES or asked.headers.get("origin") == origin:
+        return None
+    return Refusal(403, "This did not come from a page of this server.")
+
+
+def foreign_page(asked: Asked) -> Refusal | None:
+    """Another site that embeds, links to, or fetches what is here; the page that asks for the token
+    may be opened from anywhere."""
+    if not asked.is_foreign or (asked.path == "/" and asked.method != _CHANGES):
+        return None
+    return Refusal(403, "Another site asked for this.")
+
+
+def stranger(asked: Asked) -> Refusal | None:
+    """Nobody who came in by the token."""
+    if asked.is_inside or asked.path in _OPEN or asked.path.startswith(_STATIC):
+        return None
+    return Refusal(
+        401, "Open the address that 'serigraph serve' printed, or start it again for a new one."
+    )
+
+
+def too_large(asked: Asked) -> Refusal | None:
+    """More than is taken; a body that does not say how long it is, is counted as it comes."""
+    stated = asked.headers.get("content-length", "0")
+    if stated.isascii() and stated.isdecimal() and int(stated[:20]) <= asked.limit:
+        return None
+    return _too_large(asked.limit)
+
+
+CHECKS = (unknown_host, foreign_change, foreign_page, stranger, too_large)
+
+
 class Guard:
     """Wraps the application; see the module."""
 
@@ -71,11 +136,13 @@ class Guard:
         *,
         is_host: Callable[[str], bool],
         cookie: str,
+        checks: Sequence[Callable[[Asked], Refusal | None]] = CHECKS,
     ) -> None:
         self._app = app
         self._entrance = entrance
         self._is_host = is_host
         self._cookie = cookie
+        self._checks = checks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -85,21 +152,25 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         headers = _headers_of(scope)
-        scope["state"] = {
-            **scope.get("state", {}),
-            "is_inside": self._entrance.knows(self._session(headers)),
-        }
-        refusal = self._refusal(scope, headers)
-        if refusal is not None:
-            await _answer(send, refusal)
-            return
-        limit = MOST_UPLOAD if scope["path"] == UPLOADS else MOST_FORM
+        asked = Asked(
+            method=scope["method"],
+            path=scope["path"],
+            headers=headers,
+            is_host_known=self._is_host(headers.get("host", "")),
+            is_inside=self._entrance.knows(self._session(headers)),
+        )
+        for check in self._checks:
+            refusal = check(asked)
+            if refusal is not None:
+                await _answer(send, refusal)
+                return
+        scope["state"] = {**scope.get("state", {}), "is_inside": asked.is_inside}
         begun = _Begun(send)
         try:
-            await self._app(scope, _limited(receive, limit), begun)
+            await self._app(scope, _limited(receive, asked.limit), begun)
         except TooLarge:
             if not begun.has_begun:
-                await _answer(send, _too_large(limit))
+                await _answer(send, _too_large(asked.limit))
         except Exception as error:
             known = as_known(error, is_memory_limited=False)
             print(f"serigraph serve: {type(error).__name__}, {known.where}", file=sys.stderr)
@@ -112,28 +183,6 @@ class Guard:
         except CookieError:
             return ""
         return found.value if found else ""
-
-    def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> Refusal | None:
-        host, path, method = headers.get("host", ""), scope["path"], scope["method"]
-        if not self._is_host(host):
-            return Refusal(421, "This server does not answer to that name.")
-        if method not in ("GET", "HEAD", _CHANGES):
-            return Refusal(405, "Only GET and POST are answered here.")
-        site = headers.get("sec-fetch-site", "same-origin")
-        is_foreign = site not in ("same-origin", "none")
-        if method == _CHANGES and (headers.get("origin") != f"http://{host}" or is_foreign):
-            return Refusal(403, "This did not come from a page of this server.")
-        if is_foreign and path != "/":
-            return Refusal(403, "Another site asked for this.")
-        if not (scope["state"]["is_inside"] or path in _OPEN or path.startswith(_STATIC)):
-            return Refusal(
-                401, "Open the address that 'serigraph serve' printed, or start it again for one."
-            )
-        limit = MOST_UPLOAD if path == UPLOADS else MOST_FORM
-        stated = headers.get("content-length", "0")
-        if not stated.isdecimal() or int(stated[:20]) > limit:
-            return _too_large(limit)
-        return None
 
 
 class _Begun:

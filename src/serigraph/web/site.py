@@ -86,6 +86,9 @@ def site(desk: Desk, cookie: str) -> Starlette:
             return PlainTextResponse("This address is for changes: it takes POST.\n", 405)
         return desk.page("missing.html", status=404)
 
+    async def leave_to_the_guard(request: Request, error: Exception) -> Response:
+        raise error
+
     routes = [
         Route("/", first, methods=["GET"]),
         Route(ENTER, enter, methods=["POST"]),
@@ -98,6 +101,9 @@ def site(desk: Desk, cookie: str) -> Starlette:
         ),
         *(Route(path, answering(handler), methods=["POST"]) for path, handler in CHANGING.items()),
     ]
-    made = Starlette(routes=routes, exception_handlers={404: nothing, 405: nothing})
+    made = Starlette(
+        routes=routes,
+        exception_handlers={404: nothing, 405: nothing, Exception: leave_to_the_guard},
+    )
     made.state.desk = desk
     return made
