@@ -46,6 +46,9 @@ def test_a_leak_refuses_the_release(tmp_path: Path) -> None:
     assert "highest_lift" in refusal.value.remedy
     assert Series.open(tmp_path / "at" / "series").releases() == ()
     assert not any((tmp_path / "at" / "series" / "releases").iterdir())
+    with pytest.raises(Leaking, match="deFinetti: right"):
+        serigraph.draft(patients(telling=True), tmp_path / "at" / "series", label="r")
+    assert serigraph.drafts(tmp_path / "at" / "series") == ()
 
 
 def test_no_document_has_what_attacks_found(tmp_path: Path) -> None:

@@ -31,9 +31,11 @@ _IS_OUT = (0, 9)  # exit codes: done, and done but not told or not in place
 _LEAVES_IT_OPEN = "'serigraph status' shows which releases are out"
 
 
-BEGINNING, PUBLISHING, UNDOING, FINISHING = SCENARIOS = (
+BEGINNING, PUBLISHING, DRAFTING, PUBLISHING_A_DRAFT, UNDOING, FINISHING = SCENARIOS = (
     "beginning a series",
     "publishing",
+    "drafting",
+    "publishing a draft",
     "recovering before the commit",
     "recovering after the commit",
 )
@@ -167,6 +169,36 @@ class Publishing(Scenario):
         return "second" in labels
 
 
+class Drafting(Publishing):
+    """A draft that is whole can be published; otherwise nothing of it is there."""
+
+    def _look_at(self, folder: Path) -> bool:
+        drafts = serigraph.drafts(folder / "series")
+        if [each.label for each in drafts] not in ([], ["second"]):
+            raise NotWhole("there are other drafts than the one that was made")
+        for each in drafts:
+            serigraph.publish_draft(folder / "series", each.name)
+        if super()._look_at(folder) is not bool(drafts):
+            raise NotWhole("the draft was there, and is not the release")
+        return bool(drafts)
+
+
+class PublishingADraft(Publishing):
+    """A release that is not out leaves its draft; one that is out, or will be, takes it along."""
+
+    def _look_at(self, folder: Path) -> bool:
+        series = serigraph.Series.open(folder / "series")
+        is_out = "second" in [release.label for release in series.releases()]
+        if not is_out:
+            (draft,) = serigraph.drafts(series)
+            serigraph.publish_draft(series, draft.name)
+        if not super()._look_at(folder):
+            raise NotWhole("the draft is not the release")
+        if series.drafts():
+            raise NotWhole("the draft is still there")
+        return is_out
+
+
 class Recovering(Publishing):
     """A command that says nothing of the release that it brings to its place or undoes."""
 
@@ -215,10 +247,16 @@ def all_scenarios(scratch: Path, commands: Commands) -> list[Scenario]:
     publishing = Publishing(PUBLISHING, one, publish)
     disk, _ = publishing.record(commands, scratch)
     undone, finished = _cut_short(disk, scratch)
+    draft = ("draft", "{folder}/second.parquet", "--series", "{folder}/series")
+    drafted = shutil.copytree(one, scratch / "a draft")
+    serigraph.draft(drafted / "second.parquet", drafted / "series")
+    publish_draft = ("publish", "--draft", "second", "--series", "{folder}/series")
     status = ("status", "{folder}/series")
     return [
         Beginning(BEGINNING, nothing, begin),
         publishing,
+        Drafting(DRAFTING, one, draft),
+        PublishingADraft(PUBLISHING_A_DRAFT, drafted, publish_draft),
         Recovering(UNDOING, undone, status),
         Recovering(FINISHING, finished, status),
     ]

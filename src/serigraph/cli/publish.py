@@ -70,7 +70,8 @@ def command(
         "sign": sign,
     }
     if draft:
-        _refuse_beside_draft(dry_run=dry_run, table=table, **options)
+        is_elsewhere = engine is not EngineName.LOCAL
+        _refuse_beside_draft(dry_run=dry_run, table=table, engine=is_elsewhere, **options)
         release = _published_draft(series, draft, wait, after)
         _report(release, as_json)
         return
@@ -178,7 +179,8 @@ def _tell(release: Published) -> None:
     for note in release.notes:
         say(f"  note: {note}")
     if "approved_by" in figures:
-        say(f"  approved with {len(figures['approved_by'])} keys")
+        keys = len(figures["approved_by"])
+        say(f"  approved with {keys} key{'s' if keys > 1 else ''}")
     say(f"  files: {release.folder}")
 
 

@@ -21,7 +21,11 @@ def command(
         typer.Option("--files-only", help="Only compare the files with this certificate."),
     ] = False,
     key: Annotated[
-        Path | None, typer.Option(help="Public key that must have signed the certificate.")
+        list[Path] | None,
+        typer.Option(
+            help="Public key that must have signed the certificate or approved of the release; "
+            "repeatable."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -40,6 +44,7 @@ def command(
                 "label": found.certificate.label,
                 "checks": found.checks,
                 "signed_by": found.signed_by,
+                "approved_by": found.approved_by,
                 "conclusion": found.conclusion,
                 "rests_on": found.rests_on,
                 "largest_probability": found.largest,

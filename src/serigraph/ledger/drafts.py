@@ -14,6 +14,7 @@ import json
 import os
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -57,6 +58,11 @@ PUBLIC, PARTS, APPROVALS = "public", "parts", "approvals"
 _FORMAT = 1
 _NAMED = 16  # digits of the digest in the name
 _CHUNK = 1 << 20
+_TYPES = {
+    **dict.fromkeys(("follows", "policy_digest", "table_digest", "threshold", "strategy"), str),
+    **dict.fromkeys(("number", "newcomers", "members", "groups"), int),
+    **dict.fromkeys(("policy", "protected", "summary", "about", "parts", "files", "beside"), dict),
+}
 _AGAIN = "discard it with 'serigraph drafts SERIES --discard NAME', and draft the table again"
 
 
@@ -159,7 +165,7 @@ def keep_draft(
 
 
 def drafts_of(layout: Layout) -> tuple[KeptDraft, ...]:
-    """All drafts whose manifests can be read, by name."""
+    """All drafts, by name."""
     with storage_errors(layout.drafts):
         return tuple(read_draft(folder) for folder in draft_folders(layout))
 
@@ -217,6 +223,8 @@ def read_draft(folder: Path) -> KeptDraft:
 
 
 def _draft(folder: Path, digest: str, known: Mapping[str, Any]) -> KeptDraft:
+    if any(not isinstance(known[name], kind) for name, kind in _TYPES.items()):
+        raise TypeError("the manifest is not one of a draft")
     return KeptDraft(
         folder=folder,
         digest=digest,
@@ -300,9 +308,10 @@ def remove_draft(layout: Layout, draft: KeptDraft) -> None:
 def remove_published(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> None:
     """Let the drafts go that have become releases: a process was killed before it did."""
     for folder in draft_folders(layout):
-        draft = read_draft(folder)
-        if draft.release_in(releases) is not None:
-            remove_draft(layout, draft)
+        with suppress(DraftRefused):
+            draft = read_draft(folder)
+            if draft.release_in(releases) is not None:
+                remove_draft(layout, draft)
 
 
 def changed(folder: Path, name: str) -> DraftRefused:
@@ -342,7 +351,7 @@ def _is_named_rightly(folder: Path) -> bool:
     content = manifest.read_bytes()
     try:
         label = json.loads(content)["label"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return False
     return folder.name == _name(str(label), digest_of(content))
 

@@ -22,7 +22,7 @@ from serigraph.errors import (
     StorageError,
 )
 from serigraph.ledger.catalog import Catalog
-from serigraph.ledger.drafts import KeptDraft, drafts_of
+from serigraph.ledger.drafts import draft_folders
 from serigraph.ledger.layout import RESERVED, Layout
 from serigraph.ledger.reader import Reader
 from serigraph.ledger.recovery import (
@@ -169,9 +169,10 @@ class Series:
         found = traces(self._layout)
         return unknown_files(found, self.releases())
 
-    def drafts(self) -> tuple[KeptDraft, ...]:
-        """What was drafted and neither published nor discarded, ascending by name."""
-        return drafts_of(self._layout)
+    def drafts(self) -> tuple[str, ...]:
+        """The names of the drafts that are neither published nor discarded, ascending."""
+        with storage_errors(self._layout.drafts):
+            return tuple(folder.name for folder in draft_folders(self._layout))
 
     def issue(self, certificate: bytes) -> None:
         """Keep a certificate of the series, so that later changes to it are detected."""

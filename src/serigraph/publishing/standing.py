@@ -168,7 +168,7 @@ def status(series: str | os.PathLike[str] | Series) -> Status:
             *notes_on_unknown(opened.unknown_files()),
             *notes_on_persistence(assumption, kept, over_time),
         ),
-        drafts=tuple(draft.name for draft in opened.drafts()),
+        drafts=opened.drafts(),
         known_members=policy.guarantee.known_members,
         cohorts=cohorts,
     )

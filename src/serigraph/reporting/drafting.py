@@ -21,8 +21,11 @@ from serigraph.engines.one_machine import TablesOnDisk
 from serigraph.errors import AlreadyPublished, DraftNotFound, SerigraphError
 from serigraph.ledger import KeptDraft, ReleaseRecord, Series
 from serigraph.ledger.drafts import (
+    MANIFEST,
     bring_back,
+    changed,
     check_complete,
+    drafts_of,
     find_draft,
     head_of,
     keep_draft,
@@ -186,6 +189,16 @@ def _keep(ready: Ready) -> Draft:
 def _draft_of(
     kept: KeptDraft, approvals: Mapping[str, Path], approvals_asked: int, obstacle: str
 ) -> Draft:
+    """The draft as it is shown, with what its manifest keeps for the publisher."""
+    try:
+        return _shown(kept, tuple(approvals), approvals_asked, obstacle)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise changed(kept.folder, MANIFEST) from None
+
+
+def _shown(
+    kept: KeptDraft, approvals: tuple[str, ...], approvals_asked: int, obstacle: str
+) -> Draft:
     about, listed = kept.about, kept.about["value_list"]
 
     def values(known: list[dict[str, Any]]) -> tuple[ListedValue, ...]:
@@ -207,7 +220,7 @@ def _draft_of(
         differences=Differences.from_json(since) if since else None,
         name=kept.name,
         folder=kept.folder,
-        approvals=tuple(approvals),
+        approvals=approvals,
         approvals_asked=approvals_asked,
         obstacle=obstacle,
     )
@@ -255,7 +268,7 @@ def drafts(series: str | os.PathLike[str] | Series) -> tuple[Draft, ...]:
     releases, head, digest = opened.releases(), head_of(layout), digest_of_policy(path)
     rules = read_policy(path).signing
     found = []
-    for kept in opened.drafts():
+    for kept in drafts_of(layout):
         obstacle, approvals = obstacle_to(kept, head, releases, digest), {}
         try:
             approvals = approvals_of(kept, rules)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path, PurePosixPath
@@ -16,12 +17,13 @@ from serigraph.auditing.figures import localised, survey
 from serigraph.auditing.from_ledger import evidence_of
 from serigraph.auditing.persisting import with_classes
 from serigraph.errors import GuaranteeExceeded, InputRefused, LedgerDamaged, SeriesNotFound
-from serigraph.ledger import ReleaseRecord, Series, storage_errors
+from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.storage import digest_of
 from serigraph.publishing.persistence import assumption_of
 from serigraph.records import WorstPair
 from serigraph.reporting.certificate import NAME, Certificate, ClosestPair, read_certificate
 from serigraph.reporting.page import knowing_members
+from serigraph.reporting.signatures import check_signatures
 from serigraph.short_repr import ShortRepr
 from serigraph.signing import PublicKey
 
@@ -40,16 +42,18 @@ class Verified(ShortRepr):
     checks: tuple[str, ...]
     largest: Fraction | None
     worst: WorstPair | None = None  # over the series up to the release; None: nobody is exposed
-    signed_by: str = ""  # the key's fingerprint, if a key was given
+    signed_by: str = ""  # the fingerprint of the key that signed, if it was given
     rests_on: str = ""  # what has to be true for the promise to hold
+    approved_by: tuple[str, ...] = ()  # fingerprints of the given keys that approved of the release
 
     @property
     def conclusion(self) -> str:
         """What the checks show, and what they do not."""
-        if self.largest is None and self.signed_by:
+        if self.largest is None and (self.signed_by or self.approved_by):
+            done = "signed with this key" if self.signed_by else "approved with these keys"
             return (
-                "The files agree with this certificate, which was signed with this key. Whether "
-                "the guarantee holds was not checked: that needs the series."
+                f"The files agree with this certificate, which was {done}. Whether the guarantee "
+                "holds was not checked: that needs the series."
             )
         if self.largest is None:
             return (
@@ -74,9 +78,10 @@ def verify_certificate(
     *,
     series: str | os.PathLike[str] | None = None,
     files_only: bool = False,
-    key: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
 ) -> Verified:
-    """Check that a certificate is true and, given a public ``key``, that it was signed with it.
+    """Check that a certificate is true and, given a public ``key`` or several, that with each of
+    them it was signed, or the release approved of.
 
     The files of a release are those beside its certificate; the files of a series are in the
     series. ``series`` defaults to the one that contains the certificate. With ``files_only``, only
@@ -87,11 +92,9 @@ def verify_certificate(
     given = Path(path).absolute()
     certificate = read_certificate(given)
     checks: list[str] = []
-    signer = None if key is None else PublicKey.read(key)
-    if signer is not None:
-        _check_signature(given, signer)
-        checks.append(f"it was signed with the key {signer.name} (SHA-256 {signer.fingerprint})")
-    signed_by = signer.fingerprint if signer else ""
+    keys = () if key is None else (key,) if isinstance(key, str | os.PathLike) else key
+    signed = check_signatures(given, certificate, [PublicKey.read(each) for each in keys])
+    checks += signed.checks
     opened = None if files_only else _series(given, certificate, series)
     if certificate.kind == "release":
         check_files_of(given.parent, certificate)
@@ -105,7 +108,13 @@ def verify_certificate(
         )
     checks.append(f"{len(certificate.files):,} files have the digests of this certificate")
     if opened is None:
-        return Verified(certificate, tuple(checks), None, signed_by=signed_by)
+        return Verified(
+            certificate,
+            tuple(checks),
+            None,
+            signed_by=signed.signed_by,
+            approved_by=signed.approved_by,
+        )
     releases = opened.releases()
     record = _record(releases, certificate)
     _check_unchanged(given, certificate, opened, record)
@@ -125,7 +134,15 @@ def verify_certificate(
     largest, worst = check_guarantee(opened, releases[: record.number], certificate)
     checks.append("the guarantee was recomputed from the ledger, and holds")
     rests_on = assumption_of(releases[: record.number]).rests_on()
-    return Verified(certificate, tuple(checks), largest, worst, signed_by, rests_on)
+    return Verified(
+        certificate,
+        tuple(checks),
+        largest,
+        worst,
+        signed.signed_by,
+        rests_on,
+        signed.approved_by,
+    )
 
 
 def _series(given: Path, certificate: Certificate, named: str | os.PathLike[str] | None) -> Series:
@@ -218,24 +235,6 @@ def check_said(certificate: Certificate, record: ReleaseRecord, chain: str) -> N
             f"the certificate and the ledger disagree on {', '.join(differing)}",
             where=f"release {certificate.release}, {certificate.label}",
             remedy="give the series that the certificate belongs to, or restore the certificate",
-        )
-
-
-def _check_signature(given: Path, signer: PublicKey) -> None:
-    signature = given.with_suffix(".sig")
-    if not signature.is_file():
-        raise LedgerDamaged(
-            "the certificate is not signed",
-            where=str(signature),
-            remedy="get the signature from the publisher, or omit --key",
-        )
-    with storage_errors(signature):
-        is_signed = signer.has_signed(given.read_bytes(), signature.read_bytes())
-    if not is_signed:
-        raise LedgerDamaged(
-            f"the certificate was not signed with the key {signer.name}, or was changed afterwards",
-            where=str(given),
-            remedy="give the publisher's key, or get the release again from the publisher",
         )
 
 
