@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from web.asking import HOST, Answer, Site, opened
 
 from serigraph.web import guard, site
 from serigraph.web.entrance import Entrance
 from serigraph.web.places import Places
 from serigraph.web.screens import home
+from web.asking import HOST, Answer, Site, opened
 
 Attack = Callable[[Site], Answer]
 

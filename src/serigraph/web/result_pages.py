@@ -30,12 +30,12 @@ def hover(probability: Fraction) -> dict[str, str]:
 
 def standing_sections(status: Status) -> list[dict[str, Any]]:
     """Where a series stands."""
-    tenths = [Bar(f"{10 * (n + 1)} %", float(pairs)) for n, pairs in enumerate(status.spent)]
+    tenths = [Bar(f"{10 * (n + 1)}", float(pairs)) for n, pairs in enumerate(status.spent)]
     charts = [
         column_chart(
-            "Budgets: pairs by the share of their threshold spent",
+            "Pairs by the share of their budget spent",
             tenths,
-            x="up to this share of the threshold",
+            x="up to this percentage of the threshold",
             y="pairs of a person and a value",
         )
     ]

@@ -1,6 +1,7 @@
 // What pages do beyond links and forms. Attributes say what; there is no state but the page's own.
 //   data-post     POST to this address when the page has loaded, and put the answer here
 //   data-poll     GET this address again and again, and put the answer in place of the element
+//   data-reload  a job that has ended while the page was open: what it made is on the page
 //   data-into     (form) send without leaving the page; the answer goes into this element
 //   data-live     (form) the same after every change of a field, to this address
 //   data-upload   (field) send the chosen files, then reload or choose them in data-chooses
@@ -28,6 +29,7 @@ async function put(target, answer, replaces) {
   const focused = document.activeElement && document.activeElement.id;
   const at = document.activeElement && document.activeElement.selectionStart;
   const open = [...target.querySelectorAll("details[open][id]")].map((each) => each.id);
+  if (replaces && made.content.querySelector("[data-reload]")) { location.reload(); return; }
   if (replaces) { const first = made.content.firstElementChild; target.replaceWith(made.content); target = first; }
   else target.replaceChildren(made.content);
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
