@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-PATIENCE = 120_000  # milliseconds: a loaded machine compiles kernels meanwhile
+PATIENCE = 60_000  # milliseconds: a loaded machine compiles kernels meanwhile
 PICTURES = os.environ.get("SERIGRAPH_PICTURES", "")
 
 
@@ -35,8 +35,11 @@ class Server:
 
     def __init__(self, *folders: Path, options: tuple[str, ...] = ()) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "serigraph", "serve", *map(str, folders), "--no-browser"]
-            + list(options),
+            [
+                *(sys.executable, "-m", "serigraph", "serve", "--no-browser"),
+                *options,
+                *map(str, folders),
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -22,6 +22,7 @@ from typing import IO, Any, Literal
 from serigraph.errors import SeriesBusy, SerigraphError
 
 _PATIENCE = 4.0  # seconds until a worker that was interrupted is killed
+MOST = 4  # jobs at a time
 _KEPT = 60  # jobs that are over
 State = Literal["running", "done", "failed", "cancelled"]
 
@@ -140,6 +141,11 @@ class Jobs:
                     f"{other.title} is under way for this series, perhaps in another tab",
                     where=f"since {other.begun.astimezone():%H:%M:%S}",
                     remedy="wait until it is done, or cancel it there",
+                )
+            if len(self._busy) >= MOST:
+                raise SeriesBusy(
+                    f"{MOST} jobs are under way already",
+                    remedy="wait until one is done, or cancel one",
                 )
             job = Job(
                 key=secrets.token_hex(8),

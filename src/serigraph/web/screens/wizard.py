@@ -20,8 +20,10 @@ from serigraph.web.jobs import Job
 def show(desk: Desk, request: Request, form: Form) -> Response:
     """Ask for a table, or show what was found in one."""
     job = desk.jobs.get(request.query_params.get("job", ""))
+    if job is not None and job.task != "inspect":
+        job = None
     facts: dict[str, Any] = {"job": job, "tables": desk.uploads.all(), "roots": desk.places.roots}
-    if job is None or job.task != "inspect" or job.state != "done" or job.result["problem"]:
+    if job is None or job.state != "done" or job.result["problem"]:
         return desk.page("new.html", **facts)
     facts |= _facts(desk, job, job.result["policy"])
     return desk.page("new.html", **facts)

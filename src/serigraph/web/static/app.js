@@ -5,6 +5,7 @@
 //   data-into     (form) send without leaving the page; the answer goes into this element
 //   data-live     (form) the same after every change of a field, to this address
 //   data-upload   (field) send the chosen files, then reload or choose them in data-chooses
+//   data-send     (button) send its form to this address, as data-into does; not by Enter
 //   data-copy     (button) copy this text; data-tab (button) show this panel
 "use strict";
 
@@ -123,6 +124,7 @@ document.addEventListener("click", async (event) => {
     await navigator.clipboard.writeText(button.dataset.copy);
     button.textContent = "Copied";
   }
+  if (button.dataset.send) submit(button.form, button, button.dataset.send);
   if (button.dataset.tab) {
     for (const each of button.parentElement.children) each.setAttribute("aria-selected", String(each === button));
     for (const each of document.querySelectorAll(`[data-tabs="${button.parentElement.id}"]`)) each.hidden = each.id !== button.dataset.tab;
