@@ -20,7 +20,9 @@ from serigraph.cli import app as command_line
 from serigraph.ledger import PastExposure, ReleaseRecord
 from serigraph.planning import SeriesPlan
 from serigraph.publishing import NewSeries, PersonHistory, Published, Status
+from serigraph.publishing.differences import Differences
 from serigraph.publishing.standing import ValueStanding
+from serigraph.reporting import Draft
 from serigraph.reporting.series_report import SeriesReport
 from serigraph.reporting.verifying import Verified
 from serigraph.signing import KeyPair
@@ -29,6 +31,8 @@ REFERENCE = ROOT / "docs/reference"
 RESULTS = [
     Attacked,
     Audit,
+    Differences,
+    Draft,
     Finding,
     NewSeries,
     KeyPair,
