@@ -20,6 +20,7 @@ from serigraph.web.uploads import Uploads
 
 HOST, COOKIE = "127.0.0.1:8000", "serigraph-8000"
 ORIGIN = f"http://{HOST}"
+JOBS = Jobs()  # of all sites here: a worker takes a second to start
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ async def _messages(chunks: Iterable[bytes]) -> AsyncIterator[Any]:
 @contextmanager
 def opened(*folders: Path, read_only: bool = False, without: Any = None) -> Iterator[Site]:
     """A site over folders; ``without`` is a check of the guard to leave out."""
-    desk = Desk(Places(folders), Uploads(), Jobs(), Entrance(), read_only)
+    desk = Desk(Places(folders), Uploads(), JOBS, Entrance(), read_only)
     guard = Guard(
         site(desk, COOKIE),
         desk.entrance,
@@ -141,5 +142,4 @@ def opened(*folders: Path, read_only: bool = False, without: Any = None) -> Iter
     try:
         yield Site(desk, guard)
     finally:
-        desk.jobs.close()
         desk.uploads.close()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import serigraph
+from web.asking import JOBS
 
 SECRET = "Zebra-4711"  # an id and a cell that no log, address or error may show
 
@@ -48,6 +50,12 @@ minimum_group_size = 5
 name = "constant"
 releases = 3
 """
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_worker_is_left() -> Iterator[None]:
+    yield
+    JOBS.close()
 
 
 @pytest.fixture

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from serigraph.cli.output import say
+from serigraph.cli.output import Json, print_json, say
 
 
 def command(
@@ -28,9 +29,20 @@ def command(
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the browser.")
     ] = True,
+    as_json: Json = False,
 ) -> None:
     """Publish, plan and audit in the browser, on this machine only."""
     from serigraph.web import serve
+
+    def tell(address: str) -> None:
+        if as_json:
+            print_json({"address": address})
+        else:
+            say(f"Serigraph is at {address}")
+            if unix_socket is not None:
+                say(f"It listens on {unix_socket}: forward a port to it, and add the port.")
+            say("The address works once, in one browser. Stop with Ctrl+C.")
+        sys.stdout.flush()
 
     serve(
         folders or (),
@@ -38,5 +50,5 @@ def command(
         port=port,
         unix_socket=unix_socket,
         open_browser=browser,
-        tell=say,
+        tell=tell,
     )

@@ -36,7 +36,8 @@ def serve(
     """Serve the series in these folders, by default the current one, until it is interrupted.
 
     Listens on the loopback interface alone, at ``port`` or a random one, or on a ``unix_socket``
-    that only its owner may use. ``tell`` gets the address, whose token works once. With
+    that only its owner may use. ``tell`` gets the address, whose token works once; that of a
+    socket lacks the port that it is forwarded to. With
     ``read_only`` nothing can be made, published or changed.
     """
     roots = [Path(each) for each in folders] or [Path()]
@@ -50,14 +51,11 @@ def serve(
         uploads, jobs, entrance = Uploads(), Jobs(), Entrance()
         try:
             server = _server(Places(roots), uploads, jobs, entrance, read_only, at, unix_socket)
-            if unix_socket is None:
-                address = f"http://{LOOPBACK}:{at}/#{entrance.token}"
-                tell(f"Serigraph is at {address}")
-                tell("The address works once, in one browser. Stop with Ctrl+C.")
-                if open_browser:
-                    _open(address, uploads.folder)
-            else:
-                tell(f"Serigraph listens at {unix_socket}; the address ends in /#{entrance.token}")
+            where = f"{LOOPBACK}:{at}" if unix_socket is None else "localhost"
+            address = f"http://{where}/#{entrance.token}"
+            tell(address)
+            if open_browser and unix_socket is None:
+                _open(address, uploads.folder)
             server.run(sockets=[listening])
         finally:
             jobs.close()

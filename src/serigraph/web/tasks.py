@@ -89,12 +89,13 @@ def audit_foreign(
 ) -> dict[str, Any]:
     """The same for releases that any tool made."""
     from serigraph.auditing import audit_releases
+    from serigraph.tables.cells import counted
     from serigraph.web.result_pages import audited
 
     found = audit_releases(
         releases, policy, raw=raw, registry=registry, tolerate=tolerate, progress=progress
     ).audit
-    return audited(found, f"Audit of {len(releases)} releases")
+    return audited(found, f"Audit of {counted(len(releases), 'release')}")
 
 
 def attack(progress: Progress, *, series: str, raw: Sequence[str] = ()) -> dict[str, Any]:
