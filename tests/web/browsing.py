@@ -124,7 +124,11 @@ class Tab:
         return bool(self.page.locator(selector).count())
 
     def wait(self, selector: str) -> None:
-        self.page.wait_for_selector(selector)
+        try:
+            self.page.wait_for_selector(selector)
+        except Exception as error:
+            shown = self.page.inner_text("body")
+            raise AssertionError(f"{selector} is not on {self.page.url}:\n{shown}") from error
 
     def upload(self, *files: Path) -> None:
         """Choose files, and wait until the page has them."""
@@ -132,8 +136,11 @@ class Tab:
         named = f'option:has-text("{files[-1].name}"), th:has-text("{files[-1].name}")'
         self.page.wait_for_selector(named, state="attached")
 
-    def look(self, name: str) -> None:
-        """Nothing is wrong for users of a keyboard or a screen reader, in light and in dark."""
+    def look(self, name: str, picture: str = "") -> None:
+        """Nothing is wrong for users of a keyboard or a screen reader, in light and in dark.
+
+        With ``picture``, this is a picture of the tutorial, from the element of this selector on.
+        """
         from axe_core_python.sync_playwright import Axe
 
         for scheme in ("light", "dark"):
@@ -149,5 +156,6 @@ class Tab:
         wide = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, f"{name} is {wide} pixels too wide"
         assert not self.complaints, (name, self.complaints)
-        if PICTURES:
-            self.page.screenshot(path=str(Path(PICTURES) / f"web-{name}.png"), full_page=True)
+        if PICTURES and picture:
+            self.page.evaluate(f"document.querySelector({picture!r}).scrollIntoView()")
+            self.page.screenshot(path=str(Path(PICTURES) / f"web-{name}.png"))

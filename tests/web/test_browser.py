@@ -68,19 +68,19 @@ def test_a_newcomer_gets_from_an_empty_folder_to_an_audit(browser: Any, tmp_path
         for value in ("flu", "asthma", "fracture"):
             page.click(f".values label:has-text('{value}') input")
             tab.wait(f".difference .added:has-text('{value}')")
-        tab.look("wizard")
+        tab.look("wizard", picture="#policy-panel")
         page.fill("#name", "clinic")
         page.press("#name", "Enter")
         tab.wait("text=Rehearse with this table")
         page.click("#rehearse")
         tab.wait("text=Recommended")
-        tab.look("plan")
+        tab.look("plan", picture="body")
         page.click("[role=tab]:has-text('constant')")
         page.click("[role=tabpanel]:not([hidden]) >> text=Adopt")
         tab.wait("text=The policy has this plan now")
         for table in tables:
             _publish(tab, table)
-        tab.look("publish")
+        tab.look("publish", picture="body")
         with page.expect_download() as download:
             page.click("text=Zip to hand over")
         _is_what_is_public(Path(download.value.path()), root / "clinic" / "releases" / "2026")
@@ -88,7 +88,7 @@ def test_a_newcomer_gets_from_an_empty_folder_to_an_audit(browser: Any, tmp_path
         tab.wait("h2:has-text('Budget')")
         page.click("text=Audit: recompute")
         tab.wait("text=No pair of a person and a value is above its threshold")
-        tab.look("series")
+        tab.look("series", picture="body")
         page.set_viewport_size(PHONE)
         tab.look("phone")
         page.set_viewport_size(WIDE)
@@ -132,8 +132,8 @@ def _audit_foreign(tab: Tab, series: Path, tables: list[Path]) -> None:
     for table in tables:
         tab.page.select_option(f"[aria-label='What {table.name} is']", "raw")
     tab.page.click("button:has-text('Audit')")
-    tab.wait("h2:has-text('Worst cases'), .error")
-    tab.look("audit")
+    tab.wait("h2:has-text('Worst cases')")
+    tab.look("audit", picture="#checked")
     with tab.page.context.expect_page() as report:
         tab.page.click("text=Open the report to keep")
     assert "Audit of 3 releases" in report.value.content()
@@ -156,7 +156,7 @@ def test_an_officer_looks_and_changes_nothing(browser: Any, published: Path) -> 
             tab.look(f"officer-{name.lower()}")
             assert not tab.has("text=Save the policy")
             assert not tab.has("text=Make the draft")
-        tab.page.click("nav >> text=Releases")
+        tab.page.click('nav >> text="Releases"')
         with tab.page.context.expect_page() as report:
             tab.page.click("td >> text=Report")
         report.value.wait_for_load_state()
@@ -224,7 +224,7 @@ def test_a_policy_is_not_overwritten_by_a_second_tab(browser: Any, folder: Path)
     assert "minimum_group_size = 6" in (folder / "clinic" / "policy.toml").read_text()
 
 
-@pytest.mark.parametrize("pause", [0.0, 0.15, 0.6])
+@pytest.mark.parametrize("pause", [0.0, 0.3])
 def test_a_server_that_is_killed_while_it_publishes_leaves_a_whole_series(
     browser: Any, folder: Path, tmp_path: Path, pause: float
 ) -> None:

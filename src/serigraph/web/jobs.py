@@ -43,6 +43,7 @@ class Job:
     share: float = 0.0  # of the stage
     result: Any = field(default=None, repr=False)
     error: Mapping[str, Any] | None = None
+    is_stopping: bool = False  # cancelled, but its worker has not ended yet
     about: Mapping[str, Any] = field(default_factory=dict, repr=False)  # what its page needs
 
     @property
@@ -62,6 +63,7 @@ class Worker:
     """A process that does one task after another."""
 
     def __init__(self) -> None:
+        self.is_stopped = False
         self._process = subprocess.Popen(
             [sys.executable, "-m", "serigraph.web.worker"],
             stdin=subprocess.PIPE,
@@ -89,6 +91,7 @@ class Worker:
 
     def stop(self) -> None:
         """Interrupt it, so that it tidies up; kill it if it does not end."""
+        self.is_stopped = True
         with suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGINT)
         try:
@@ -184,12 +187,12 @@ class Jobs:
             return self._writer_of(series)
 
     def cancel(self, key: str) -> None:
-        """Stop a job; nothing happens if it is over."""
+        """Stop a job, which is cancelled once its worker has ended; nothing happens if it is over."""
         with self._lock:
             job, worker = self._jobs.get(key), self._busy.get(key)
             if job is None or worker is None or job.is_over:
                 return
-            self._jobs[key] = replace(job, state="cancelled")
+            self._jobs[key] = replace(job, is_stopping=True)
         worker.stop()
 
     def forget(self, key: str) -> None:
@@ -221,12 +224,18 @@ class Jobs:
                 self._change(key, stage=event["stage"], share=event["share"])
         with self._lock:
             del self._busy[key]
-            if worker.is_alive and ("result" in event or "error" in event):
+            if (
+                worker.is_alive
+                and not worker.is_stopped
+                and ("result" in event or "error" in event)
+            ):
                 self._idle.append(worker)
         if "result" in event:
             self._change(key, state="done", result=event["result"])
         elif "error" in event:
             self._change(key, state="failed", error=event["error"])
+        elif self._jobs[key].is_stopping:
+            self._change(key, state="cancelled")
         else:
             self._change(key, state="failed", error=_LOST)
 
