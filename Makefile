@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 READY_DEV := $(VENV)/ready-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-spark faults fuzz check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-persistence bench-spark bench-utility attacks blindness peers reproduce study lock clean
+.PHONY: help demo test test-spark browser faults fuzz fuzz-web check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-persistence bench-spark bench-utility attacks blindness peers reproduce study lock clean
 
 help:
 	@echo "make demo            a clinic of 40,000 people publishes ten releases"
@@ -14,6 +14,8 @@ help:
 	@echo "make test-spark      all tests of Spark, some of which take minutes"
 	@echo "make faults          power cuts, I/O errors, full disks and no memory at every file operation"
 	@echo "make fuzz            odd inputs by the thousand; how many ended with a traceback, or never"
+	@echo "make fuzz-web        ten thousand odd requests to the site of serigraph serve"
+	@echo "make browser         Chromium for the tests, where apt-get and the rights for it are there"
 	@echo "make check           the gate: ruff, mypy, import contract, doctests, docs"
 	@echo "make coverage        the lines of the package that small tests reach, with a floor"
 	@echo "make docs            the documentation as a site, in site/, links checked"
@@ -48,7 +50,7 @@ $(READY_DEV): $(READY)
 demo: $(READY)
 	@$(BIN)/python examples/clinic.py --out demo-out
 
-test: check coverage
+test: check coverage browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not thorough"
 
 test-spark: $(READY_DEV)
@@ -57,6 +59,15 @@ test-spark: $(READY_DEV)
 # A sample of it is part of make test; the whole takes about half an hour on two cores.
 faults: $(READY_DEV)
 	@cd tests && ../$(BIN)/python -m faults.campaign
+
+# Chromium comes from the distribution; tests say so if it is missing, and fail where CI is set.
+browser:
+	@command -v chromium chromium-browser google-chrome >/dev/null || { [ "$$(id -u)" = 0 ] && \
+		command -v apt-get >/dev/null && apt-get install -y -qq chromium >/dev/null; } || \
+		echo "No browser: install the package chromium for the tests of serigraph serve"
+
+fuzz-web: $(READY_DEV)
+	cd tests && PYTHONPATH=. ../$(BIN)/python -m web.fuzzing 10000
 
 fuzz: $(READY_DEV)
 	cd tests && ../$(BIN)/python -m fuzz
@@ -95,6 +106,7 @@ picture: $(READY_DEV)
 	$(BIN)/python docs/pictures/ten_releases.py
 	$(BIN)/python docs/pictures/chronic_clinic.py
 	$(BIN)/python docs/pictures/rooms.py
+	SERIGRAPH_PICTURES=$(CURDIR)/docs/pictures $(BIN)/python -m pytest tests/web/test_browser.py -k newcomer
 
 hooks: $(READY_DEV)
 	$(BIN)/pre-commit install

@@ -258,6 +258,7 @@ def figures(made: Made, number: int) -> dict[str, Any]:
         "mean_size": len(release.group) / len(release.size),
         "groups_with_protected_value": len(linked),
         "mean_size_with_protected_value": sum(linked) / max(len(linked), 1),
+        "smallest_size": min(release.size.values()),
         "largest_size": max(release.size.values()),
         "protected_values": len(release.holders()),
         "pairs_checked": len(touched),

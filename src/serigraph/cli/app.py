@@ -32,6 +32,7 @@ from serigraph.cli import (
     publish,
     report,
     reproduce,
+    serve,
     simulate,
     status,
     taxonomy,
@@ -40,8 +41,8 @@ from serigraph.cli import (
 from serigraph.cli.limited_memory import is_memory_limited, supervised
 from serigraph.cli.output import complain
 from serigraph.cli.streams import Writing, standard_streams
-from serigraph.cli.unforeseen import SHOW_ALL, as_known
 from serigraph.errors import NotTold, SerigraphError
+from serigraph.runtime.unforeseen import SHOW_ALL, as_known
 
 app = typer.Typer(
     name="serigraph",
@@ -67,6 +68,7 @@ for name, module in {
     "drafts": drafts,
     "approve": approve,
     "status": status,
+    "serve": serve,
     "history": history,
     "audit": audit,
     "attack": attack,

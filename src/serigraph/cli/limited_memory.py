@@ -18,8 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from serigraph.cli.streams import Writing
-from serigraph.cli.unforeseen import SHOW_ALL
 from serigraph.errors import MemoryExhausted
+from serigraph.runtime.unforeseen import SHOW_ALL
 
 _PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 _FROM_KERNEL = 0x80  # si_code of a signal from the terminal, which the child gets too

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TextIO
 
-from serigraph.cli.unforeseen import SHOW_ALL
+from serigraph.runtime.unforeseen import SHOW_ALL
 
 
 class Writing:

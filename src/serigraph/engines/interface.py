@@ -173,6 +173,7 @@ class VerifiedRelease(Undisclosed):
             "mean_size": float(proof.size.mean()) if len(proof.size) else 0.0,
             "groups_with_protected_value": int(linked.sum()),
             "mean_size_with_protected_value": float(with_value.mean()) if len(with_value) else 0.0,
+            "smallest_size": int(proof.size.min()) if len(proof.size) else 0,
             "largest_size": int(proof.size.max()) if len(proof.size) else 0,
             "protected_values": len(shown_values(proof)),
             "pairs_checked": proof.pairs,

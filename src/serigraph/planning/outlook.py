@@ -69,6 +69,12 @@ class Outlook:
         return sum(lost) / len(lost) if lost else 1.0
 
     @property
+    def alone_share(self) -> float:
+        """Of the people, those alone in their group; over all rehearsed releases."""
+        alone = [each.alone_share for each in self.expected]
+        return sum(alone) / max(len(alone), 1)
+
+    @property
     def needs_suppression(self) -> bool:
         return bool(self.unfit) or self.suppressed_share > 0
 

@@ -46,6 +46,7 @@ class Expected:
     suppressed_share: float  # of the protected values that people hold
     lost_precision: float  # mean normalised width
     withheld_share: float = 0.0  # of the records
+    alone_share: float = 0.0  # of the people, who are the only member of their group
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,8 @@ def rehearse(
                 / max(len(population.held), 1),
                 lost_precision=float(np.mean(list(made.widths.values()))),
                 withheld_share=1 - int(made.proof.present.sum()) / max(len(population.values), 1),
+                alone_share=int(np.count_nonzero(made.proof.size == 1))
+                / max(len(made.proof.ids), 1),
             )
         )
         history = _after(history, made.proof, population, stage)

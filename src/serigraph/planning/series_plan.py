@@ -78,6 +78,7 @@ def plan(
     thresholds: Threshold | Sequence[Threshold] = (),
     lengths: int | Sequence[int] = (),
     factors: Threshold | Sequence[Threshold] = (),
+    minimum_group_size: int | None = None,
     query: str = "",
     most_rehearsed: int = 4_000,
     progress: Callable[[str], None] = lambda _stage: None,
@@ -86,8 +87,9 @@ def plan(
 
     ``releases`` is the planned length of the series, including releases already out.
     ``thresholds`` (0.5 or "1/2"; an integer is l), ``lengths`` (k' of the constant ratio) and
-    ``factors`` (alpha of the geometric strategy), one or several, are tried in all combinations. A
-    float is the decimal number that was typed. Group sizes
+    ``factors`` (alpha of the geometric strategy), one or several, are tried in all combinations,
+    all with ``minimum_group_size``, if it is given, in place of the policy's. A float is the
+    decimal number that was typed. Group sizes
     come from rehearsals of all releases ahead, with at most ``most_rehearsed`` people, by the
     engine that makes real releases.
     """
@@ -96,7 +98,7 @@ def plan(
             "the return rate must be between 0 and 1", remedy="correct --return-rate"
         )
     opened = series if isinstance(series, Series) else Series.open(Path(series))
-    policy = read_policy(opened.path / "policy.toml")
+    policy = _with_size(read_policy(opened.path / "policy.toml"), minimum_group_size)
     ledger = opened.reader()
     past = ledger.releases
     if past:
@@ -225,6 +227,15 @@ def plan(
 def _several(given: Any) -> Sequence[Any]:
     """What was typed as a list; one thing is a list of one."""
     return given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
+
+
+def _with_size(policy: Policy, size: int | None) -> Policy:
+    if size is None:
+        return policy
+    if size < 1:
+        raise InputRefused("a group has at least one member", remedy="give a larger size, or none")
+    guarantee = policy.guarantee.model_copy(update={"minimum_group_size": size})
+    return policy.model_copy(update={"guarantee": guarantee})
 
 
 def _all_transient(population: Population) -> Population:

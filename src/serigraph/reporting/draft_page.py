@@ -39,9 +39,9 @@ def draft_report(
         holds=None,
         sections=[
             _summary(figures, notes),
-            _differences(since),
-            _attacks(attacks),
-            _rows(*rows),
+            differences_section(since),
+            attacks_section(attacks),
+            rows_section(*rows),
         ],
     )
     return render(page).encode()
@@ -64,7 +64,7 @@ def _summary(figures: Mapping[str, Any], notes: Sequence[str]) -> Section:
     )
 
 
-def _differences(since: Differences | None) -> Section:
+def differences_section(since: Differences | None) -> Section:
     if since is None:
         return Section("What differs from the last release", lead="There is no release yet.")
     return Section(
@@ -93,7 +93,7 @@ def _number(number: float) -> str:
     return f"{number:,}" if isinstance(number, int) else f"{number:,.3g}"
 
 
-def _attacks(found: Sequence[Finding]) -> Section:
+def attacks_section(found: Sequence[Finding]) -> Section:
     return Section(
         "Attacks",
         lead="How often each attack on the draft alone was right, against what is claimed. Attacks "
@@ -118,7 +118,9 @@ def _attacks(found: Sequence[Finding]) -> Section:
     )
 
 
-def _rows(before: Sequence[Mapping[str, str]], after: Sequence[Mapping[str, str]]) -> Section:
+def rows_section(
+    before: Sequence[Mapping[str, str]], after: Sequence[Mapping[str, str]]
+) -> Section:
     """Both samples, the same people in the same order."""
 
     def table(rows: Sequence[Mapping[str, str]]) -> Table:

@@ -33,6 +33,7 @@ class Piece:
     groups: int = 0
     linked_groups: int = 0  # with a protected value
     linked_size: int = 0  # people in them
+    smallest_size: int = 0  # 0 if the piece has no group
     largest_size: int = 0
     rows: int = 0  # with quasi-identifiers
     unique_rows: int = 0

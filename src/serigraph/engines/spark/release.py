@@ -92,6 +92,9 @@ class MadeOnSpark:
             / linked
             if linked
             else 0.0,
+            "smallest_size": min(
+                (piece.smallest_size for piece in self.pieces if piece.smallest_size), default=0
+            ),
             "largest_size": max((piece.largest_size for piece in self.pieces), default=0),
             "protected_values": int(np.count_nonzero(self.counts.holders)),
             "pairs_checked": sum(piece.pairs for piece in self.pieces),

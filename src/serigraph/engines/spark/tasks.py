@@ -179,6 +179,7 @@ class GroupPartition:
             groups=len(proof.size),
             linked_groups=len(linked),
             linked_size=int(proof.size[linked].sum()),
+            smallest_size=int(proof.size.min()) if len(proof.size) else 0,
             largest_size=int(proof.size.max(initial=0)),
             rows=made.rows,
             unique_rows=made.unique_rows(),

@@ -1,0 +1,1 @@
+"""One module per screen: what its address shows, and what its buttons do."""

@@ -1,0 +1,276 @@
+"""The site in a real browser, by clicks and keys only."""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import serigraph
+from web.browsing import Server, Tab, browsing, serving
+from web.conftest import table_of
+
+PHONE, WIDE = {"width": 390, "height": 800}, {"width": 1280, "height": 900}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with browsing() as found:
+        yield found
+
+
+def _inside(browser: Any, server: Server) -> tuple[Any, Tab]:
+    context = browser.new_context(viewport=WIDE, accept_downloads=True)
+    tab = Tab(context, server)
+    tab.page.goto(server.address)
+    tab.wait("h1:has-text('Series')")
+    assert tab.page.url == server.home  # the token is neither in the address nor in the history
+    return context, tab
+
+
+def _publish(tab: Tab, table: Path) -> None:
+    tab.page.click("nav >> text=Publish")
+    tab.upload(table)
+    tab.page.select_option("select[name=table]", label=table.name)
+    tab.page.press("#draft", "Enter")
+    tab.wait(f"h2:has-text('Draft of {table.stem}')")
+    tab.page.type("#typed-1", table.stem)
+    tab.page.press("#typed-1", "Enter")
+    tab.wait(f"text={table.stem}, is published")
+
+
+def test_a_newcomer_gets_from_an_empty_folder_to_an_audit(browser: Any, tmp_path: Path) -> None:
+    root = tmp_path / "data"
+    root.mkdir()
+    tables = [tmp_path / f"202{number}.csv" for number in (4, 5, 6)]
+    for number, path in enumerate(tables):
+        table_of(240, seed=number).write_csv(path)
+    with serving(root) as server:
+        _, tab = _inside(browser, server)
+        page = tab.page
+        tab.wait("text=There is no series here yet")
+        tab.look("empty")
+        page.click("text=Start a new series")
+        tab.upload(tables[0])
+        page.click("text=Look at the table")
+        tab.wait("#policy")
+        assert not tab.has("td:has-text('P0001')")  # masked
+        page.click("#unmask")
+        tab.wait("td:has-text('P0001')")
+        page.select_option("#persistence", "transient")
+        tab.wait(".difference .added:has-text('transient')")
+        for value in ("flu", "asthma", "fracture"):
+            page.click(f".values label:has-text('{value}') input")
+            tab.wait(f".difference .added:has-text('{value}')")
+        tab.look("wizard", picture="#policy-panel")
+        page.fill("#name", "clinic")
+        page.press("#name", "Enter")
+        tab.wait("text=Rehearse with this table")
+        page.click("#rehearse")
+        tab.wait("text=Recommended")
+        tab.look("plan", picture="body")
+        page.click("[role=tab]:has-text('constant')")
+        page.click("[role=tabpanel]:not([hidden]) >> text=Adopt")
+        tab.wait("text=The policy has this plan now")
+        for table in tables:
+            _publish(tab, table)
+        tab.look("publish", picture="body")
+        with page.expect_download() as download:
+            page.click("text=Zip to hand over")
+        _is_what_is_public(Path(download.value.path()), root / "clinic" / "releases" / "2026")
+        page.click("text=All releases")
+        tab.wait("h2:has-text('Budget')")
+        page.click("text=Audit: recompute")
+        tab.wait("text=No pair of a person and a value is above its threshold")
+        tab.look("series", picture="body")
+        page.set_viewport_size(PHONE)
+        tab.look("phone")
+        page.set_viewport_size(WIDE)
+        page.click("text=Look up a person")
+        tab.look("person")
+        page.fill("#person", "P0040")
+        page.fill("#value", "HIV")
+        page.click("button:has-text('Look up')")  # not confirmed
+        assert not tab.has("#looked-up .job")
+        page.check("[name=sure]")
+        page.click("button:has-text('Look up')")
+        tab.wait("text=Every group that held both")
+        assert "P0040" not in page.url
+        page.click("nav >> text=Policy")
+        tab.wait("text=Roles and kinds are frozen")
+        assert page.locator("#role-1").is_disabled()
+        tab.look("policy")
+        _audit_foreign(tab, root / "clinic", tables)
+        printed = server.stop()
+    assert not re.search("P0|HIV|flu|clinic", printed.replace(str(root), ""))
+    assert len(serigraph.Series.open(root / "clinic").releases()) == 3
+
+
+def _is_what_is_public(packed: Path, folder: Path) -> None:
+    with zipfile.ZipFile(packed) as archive:
+        found = {name: archive.read(name) for name in archive.namelist()}
+    public = {f"2026/{path.name}": path.read_bytes() for path in folder.iterdir()}
+    assert found == public
+
+
+def _audit_foreign(tab: Tab, series: Path, tables: list[Path]) -> None:
+    """Releases as if another tool had made them, with a policy file."""
+    for number, table in enumerate(tables):
+        made = series / "releases" / table.stem / "table.csv"
+        (table.parent / f"release-{number}.csv").write_bytes(made.read_bytes())
+    tab.page.click("text=Audit releases")
+    tab.upload(
+        *(table.parent / f"release-{number}.csv" for number in range(len(tables))),
+        series / "policy.toml",
+    )
+    for table in tables:
+        tab.page.select_option(f"[aria-label='What {table.name} is']", "raw")
+    tab.page.click("button:has-text('Audit')")
+    tab.wait("h2:has-text('Worst cases')")
+    tab.look("audit", picture="#checked")
+    with tab.page.context.expect_page() as report:
+        tab.page.click("text=Open the report to keep")
+    assert "Audit of 3 releases" in report.value.content()
+
+
+def test_an_officer_looks_and_changes_nothing(browser: Any, published: Path) -> None:
+    before = sorted((path, path.stat().st_mtime_ns) for path in published.rglob("*.toml"))
+    with serving(published, options=("--read-only",)) as server:
+        _, tab = _inside(browser, server)
+        tab.wait("text=read only")
+        assert not tab.has("text=Start a new series")
+        tab.page.click("text=clinic")
+        tab.wait("h2:has-text('Budget')")
+        assert not tab.has("text=Make the series report")
+        tab.page.click("text=Verify the latest certificate")
+        tab.wait("text=The certificate is true")
+        for name in ("Policy", "Plan", "Publish"):
+            tab.page.click(f"nav >> text={name}")
+            tab.wait(f"[aria-current=page]:has-text('{name}')")
+            tab.look(f"officer-{name.lower()}")
+            assert not tab.has("text=Save the policy")
+            assert not tab.has("text=Make the draft")
+        tab.page.click('nav >> text="Releases"')
+        with tab.page.context.expect_page() as report:
+            tab.page.click("td >> text=Report")
+        report.value.wait_for_load_state()
+        assert "Release 2024H1" in report.value.title()
+    assert before == sorted((path, path.stat().st_mtime_ns) for path in published.rglob("*.toml"))
+
+
+def test_work_survives_a_reload_and_ends_when_it_is_cancelled(
+    browser: Any, folder: Path, tmp_path: Path
+) -> None:
+    with serving(folder) as server:
+        context, tab = _inside(browser, server)
+        tab.page.click("text=clinic")
+        tab.page.click("nav >> text=Publish")
+        tab.upload(tmp_path / "2024H1.csv")
+        _hold(server)
+        tab.page.click("#draft")
+        tab.wait("progress")
+        tab.page.reload()
+        tab.wait("progress")
+        other = Tab(context, server)  # a second tab
+        other.page.goto(tab.page.url)
+        other.page.click("#draft")
+        other.wait("text=is under way for this series, perhaps in another tab")
+        context.set_offline(True)
+        tab.wait(".job.lost")
+        context.set_offline(False)
+        server.signal_workers(signal.SIGCONT)
+        tab.wait("h2:has-text('Draft of 2024H1')")
+        tab.page.click("#discard-1")
+        tab.wait("h2:text-is('A draft')")
+        _hold(server)
+        tab.page.click("#draft")
+        tab.page.click("text=Cancel")
+        tab.wait("text=was cancelled")
+        tab.page.reload()
+        assert not tab.has("h2:has-text('Draft of')")
+        tab.page.click("#draft")  # the series is free again
+        tab.wait("h2:has-text('Draft of 2024H1')")
+    assert not serigraph.Series.open(folder / "clinic").releases()
+
+
+def _hold(server: Server) -> None:
+    """Stop the workers, so that the next job lasts until they go on."""
+    until = time.monotonic() + 60
+    while not server.workers() and time.monotonic() < until:
+        time.sleep(0.05)
+    server.signal_workers(signal.SIGSTOP)
+
+
+def test_a_policy_is_not_overwritten_by_a_second_tab(browser: Any, folder: Path) -> None:
+    with serving(folder) as server:
+        context, tab = _inside(browser, server)
+        tab.page.click("text=clinic")
+        tab.page.click("nav >> text=Policy")
+        tab.wait("#policy")
+        other = Tab(context, server)
+        other.page.goto(tab.page.url)
+        for each, size in ((tab, "6"), (other, "7")):
+            each.page.fill("#minimum_group_size", size)
+            each.wait(f".difference .added:has-text('{size}')")
+            each.page.click("#save")
+        tab.wait("text=The policy is saved")
+        other.wait("text=the policy was changed in the meantime")
+    assert "minimum_group_size = 6" in (folder / "clinic" / "policy.toml").read_text()
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.3])
+def test_a_server_that_is_killed_while_it_publishes_leaves_a_whole_series(
+    browser: Any, folder: Path, tmp_path: Path, pause: float
+) -> None:
+    with serving(folder) as server:
+        _, tab = _inside(browser, server)
+        tab.page.click("text=clinic")
+        tab.page.click("nav >> text=Publish")
+        tab.upload(tmp_path / "2024H1.csv")
+        tab.page.click("#draft")
+        tab.wait("#typed-1")
+        tab.page.fill("#typed-1", "2024H1")
+        workers = server.workers()
+        tab.page.click("#commit-1")
+        tab.wait("progress")
+        time.sleep(pause)
+        server.kill()
+    _have_ended(workers)
+    series = serigraph.Series.open(folder / "clinic")
+    series.check()
+    with serving(folder) as server:
+        _, tab = _inside(browser, server)
+        tab.page.click("text=clinic")
+        if series.releases():
+            tab.wait("th:has-text('2024H1')")
+        else:
+            tab.page.click("nav >> text=Publish")
+            tab.page.fill("#typed-1", "2024H1")
+            tab.page.press("#typed-1", "Enter")
+            tab.wait("text=2024H1, is published")
+    assert len(series.releases()) == 1
+    series.check()
+
+
+def _have_ended(workers: list[int]) -> None:
+    """Workers end with their server."""
+    until = time.monotonic() + 30
+    left = workers
+    while left and time.monotonic() < until:
+        left = [each for each in left if _is_running(each)]
+        time.sleep(0.05)
+    assert not left
+
+
+def _is_running(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
