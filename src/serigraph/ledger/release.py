@@ -153,7 +153,7 @@ class ReleaseRecord(ShortRepr):
     @property
     def sensitive_columns(self) -> dict[str, str]:
         """The form of each sensitive column, by its name."""
-        sensitive = self.policy["sensitive"]
+        sensitive = self.policy.get("sensitive", {})
         if isinstance(sensitive.get("column"), str):
             return {sensitive["column"]: sensitive["form"]}
         return {name: each["form"] for name, each in sensitive.items()}

@@ -46,10 +46,11 @@ def is_formula(text: pl.Expr) -> pl.Expr:
 
 def texts_like_formulas(table: pl.DataFrame) -> dict[str, list[str]]:
     """The different texts of each column that a spreadsheet would run."""
-    return {
-        name: table.select(pl.col(name).filter(is_formula(pl.col(name))).unique())[name].to_list()
-        for name in table.select(pl.selectors.string()).columns
-    }
+    found = {}
+    for column in table.select(pl.selectors.enum()):
+        texts = pl.DataFrame({"text": column.drop_nulls().unique().cast(pl.String)})
+        found[column.name] = texts.filter(is_formula(pl.col("text")))["text"].to_list()
+    return found
 
 
 def quoted(text: pl.Expr, formulas: Formulas) -> pl.Expr:

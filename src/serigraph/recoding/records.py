@@ -81,7 +81,17 @@ def _columns(population: Population, shape: RecordShape) -> list[pl.Series]:
         lambda each: _sensitive(each, values, len(population.values), shape.is_qualified),
         shape.sensitive,
     )
-    return [*sensitive, *population.plain.get_columns()]
+    return [*sensitive, *map(_with_texts_that_occur, population.plain.get_columns())]
+
+
+def _with_texts_that_occur(column: pl.Series) -> pl.Series:
+    """A plain column whose Enum, if it has one, does not have texts of records that are withheld:
+    a file shows all of them."""
+    if not isinstance(column.dtype, pl.Enum):
+        return column
+    texts = column.drop_nulls().unique().cast(pl.String).sort()
+    is_all = len(texts) == len(column.dtype.categories)
+    return column if is_all else column.cast(pl.String).cast(pl.Enum(texts))
 
 
 def _sensitive(
@@ -97,15 +107,19 @@ def _sensitive(
         names = names.filter(mine).str.strip_prefix(before)
     held = (values.code >= first) & (values.code < first + len(names))
     person = values.person[held]
-    occurring, place = np.unique(values.code[held], return_inverse=True)
-    names = names.gather(occurring.astype(np.int64) - first)
+    code = values.code[held].astype(np.int64) - first
+    occurring = np.flatnonzero(np.bincount(code, minlength=len(names)))
+    number = np.zeros(max(len(names), 1), dtype=np.uint32)
+    number[occurring] = np.arange(len(occurring))
+    place = number[code]
+    names = names.gather(occurring)
     known = names.cast(pl.Enum(names))
     if shown.has_one_value:
-        code = np.zeros(records, dtype=np.uint32)
+        cell = np.zeros(records, dtype=np.uint32)
         is_missing = np.ones(records, dtype=np.bool_)
-        code[person], is_missing[person] = place, False
-        return known.gather(pl.Series(code).set(pl.Series(is_missing), None)).alias(shown.name)
-    flat = pl.DataFrame({"record": person, "cell": names.gather(place.astype(np.uint32))})
+        cell[person], is_missing[person] = place, False
+        return known.gather(pl.Series(cell).set(pl.Series(is_missing), None)).alias(shown.name)
+    flat = pl.DataFrame({"record": person, "cell": names.gather(place)})
     sets = flat.group_by("record", maintain_order=True).agg("cell")
     everybody = pl.DataFrame({"record": np.arange(records)})
     cells = everybody.join(sets, on="record", how="left", maintain_order="left")["cell"]

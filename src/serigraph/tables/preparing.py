@@ -112,8 +112,7 @@ def prepare(
                 )
                 for domain, column in zip(domains, codes, strict=True)
             }
-            rows = np.arange(people.height, dtype=np.int32)
-            of_table |= {column.name: (cell_hashes(column), rows) for column in plain}
+            of_table |= {column.name: _hashed(column) for column in plain}
             return sum_of(record_hashes(people[ID], of_table, values))
 
         # Not in the main thread, which may be interrupted while another one loads kernels.
@@ -138,6 +137,15 @@ def prepare(
         keeps_records_whole=policy.shows_records,
     )
     return Prepared(population, choice, value_list, everybody.differing, notes_on(value_list))
+
+
+def _hashed(column: pl.Series) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    """The hashes of different cells of a plain column, and which of them each cell has."""
+    if not isinstance(column.dtype, pl.Enum):
+        return cell_hashes(column), np.arange(len(column), dtype=np.int32)
+    texts = column.dtype.categories
+    codes = column.to_physical().cast(pl.Int32).fill_null(len(texts)).to_numpy()
+    return cell_hashes(pl.concat([texts, texts.clear(1)])), codes
 
 
 _Valued = tuple[pl.Series, CodedValues, pl.DataFrame]
