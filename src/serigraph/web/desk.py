@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from serigraph.errors import SeriesBusy, SeriesNotFound, SerigraphError
+from serigraph.errors import ReadOnly, SeriesBusy, SeriesNotFound, SerigraphError
 from serigraph.runtime.unforeseen import as_known
 from serigraph.web.entrance import Entrance
 from serigraph.web.forms import Form
@@ -21,10 +21,6 @@ from serigraph.web.places import Place, Places
 from serigraph.web.tasks import stages_of
 from serigraph.web.uploads import Uploads
 from serigraph.web.worker import told_of
-
-
-class ReadOnly(SerigraphError):
-    """The server was started for looking only."""
 
 
 @dataclass(frozen=True)

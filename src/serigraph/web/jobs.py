@@ -187,7 +187,7 @@ class Jobs:
             return self._writer_of(series)
 
     def cancel(self, key: str) -> None:
-        """Stop a job, which is cancelled once its worker has ended; nothing happens if it is over."""
+        """Stop a job that is not over; it is cancelled once its worker has ended."""
         with self._lock:
             job, worker = self._jobs.get(key), self._busy.get(key)
             if job is None or worker is None or job.is_over:

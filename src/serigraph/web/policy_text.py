@@ -87,7 +87,8 @@ def _set(lines: list[str], name: str, value: object) -> None:
     if at < end:
         lines[at:end] = new
         return
-    last = max(n for n, line in enumerate(lines) if line.strip()) + 1 if any(lines) else 0
+    said = [n for n, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")]
+    last = said[-1] + 1 if said else 0
     lines[last:last] = new
 
 
