@@ -5,7 +5,7 @@
     │   ├── PolicyError         the policy file; lists all problems at once
     │   ├── TableError          the table or the registry; lists all problems at once
     │   ├── TaxonomyError       a taxonomy file
-    │   ├── NotApproved         the policy asks for more approvals, or one is not genuine
+    │   ├── NotApproved         the policy asks for more approvals, or one is not valid
     │   └── MissingExtra        the format needs a package that is not installed
     ├── PromiseError            the release cannot be made without breaking the promise   exit 4
     │   ├── Infeasible          some values do not fit; says which, and what would help
@@ -81,7 +81,7 @@ class TaxonomyError(InputRefused):
 
 
 class NotApproved(InputRefused):
-    """The policy asks for approvals of a draft that are missing or not genuine."""
+    """The policy asks for approvals of a draft that are missing or not valid."""
 
 
 class MissingExtra(InputRefused):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -47,6 +49,36 @@ def test_what_was_seen_is_what_comes_out(kind: Kind, tmp_path: Path) -> None:
     found = serigraph.audit(made.series)
     assert found.is_within
     assert found.files_agree
+
+
+def test_what_is_suppressed_stays_charged(tmp_path: Path) -> None:
+    made = hospital(tmp_path, Kind())
+    table = made.tables[0]
+    holders = table["diagnosis"].to_list()
+    frequent = table.with_columns(diagnosis=pl.Series(["rare-00"] * 30 + holders[30:]))
+    options = made.options | {"allow_suppression": True}
+    draft = serigraph.draft(frequent, made.series, label="r1", **options)
+    assert draft.figures["suppressed"]
+    release = serigraph.publish_draft(made.series, draft.name)
+    assert release.record.protected["gap_survival"]
+    second = serigraph.draft(made.tables[1], made.series, label="r2", **options)
+    serigraph.publish_draft(made.series, second.name)
+    assert serigraph.audit(made.series).is_within
+
+
+def test_a_series_of_an_older_format_goes_on(tmp_path: Path) -> None:
+    """That of version 0.1 has no salts; its first release brings them, drafted or not."""
+    made = hospital(tmp_path, Kind())
+    with closing(sqlite3.connect(made.series.path / "catalog.sqlite")) as catalog:
+        catalog.execute("ALTER TABLE release DROP COLUMN salt")
+        catalog.execute("UPDATE series SET format = 1")
+        catalog.commit()
+    assert serigraph.drafts(made.series) == ()
+    draft = serigraph.draft(made.tables[0], made.series, label="r1", **made.options)
+    with closing(sqlite3.connect(made.series.path / "catalog.sqlite")) as catalog:
+        assert catalog.execute("SELECT format FROM series").fetchall() == [(1,)]
+    assert serigraph.publish_draft(made.series, draft.name).record.salt
+    made.series.check()
 
 
 def test_a_draft_is_read_back_as_it_was_made(tmp_path: Path) -> None:

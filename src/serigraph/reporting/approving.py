@@ -79,7 +79,7 @@ def approve(
 
 def approvals_of(draft: KeptDraft, rules: Signing) -> dict[str, Path]:
     """The files of all approvals of a draft, by the fingerprint of the key; ``NotApproved`` if one
-    is not genuine, is of something else, or is by a key that the policy does not know."""
+    is not valid, is of something else, or is by a key that the policy does not know."""
     found: dict[str, Path] = {}
     with storage_errors(draft.approvals):
         paths = sorted(draft.approvals.iterdir()) if draft.approvals.is_dir() else []
@@ -87,12 +87,12 @@ def approvals_of(draft: KeptDraft, rules: Signing) -> dict[str, Path]:
             approval = Approval.read(path)
             where = f"drafts/{draft.name}/approvals/{path.name}"
             if (approval.certificate, approval.draft) != (_certificate_digest(draft), draft.digest):
-                raise _not_genuine("an approval is that of another draft", where)
+                raise _not_valid("an approval is that of another draft", where)
             if not approval.is_by(approval.key):
-                raise _not_genuine("an approval was not signed with the key that it names", where)
+                raise _not_valid("an approval was not signed with the key that it names", where)
             _check_wanted(approval.key.fingerprint, rules, where)
             if approval.key.fingerprint in found or path.name != approval.file_name:
-                raise _not_genuine("an approval is there twice, or under another name", where)
+                raise _not_valid("an approval is there twice, or under another name", where)
             found[approval.key.fingerprint] = path
     return found
 
@@ -120,7 +120,7 @@ def _check_wanted(fingerprint: str, rules: Signing, where: str) -> None:
         )
 
 
-def _not_genuine(what: str, where: str) -> NotApproved:
+def _not_valid(what: str, where: str) -> NotApproved:
     return NotApproved(what, where=where, remedy=f"remove this file, and {_AGAIN}")
 
 

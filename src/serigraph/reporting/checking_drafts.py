@@ -19,6 +19,7 @@ from serigraph.ledger import KeptDraft, ReleaseRecord, Series
 from serigraph.ledger.drafts import outdated
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, VALUES, read_part
+from serigraph.ledger.release import as_json
 from serigraph.policy import Policy
 from serigraph.privacy.thresholds import threshold_text
 from serigraph.reporting.certificate import NAME, read_certificate
@@ -46,9 +47,9 @@ def check_against_policy(
     """Refuse a draft whose manifest says something else of the promise than the policy does, or
     protects other values than the releases before."""
     entry = draft.entry
-    said = (entry.policy, entry.threshold, entry.adversary, draft.number)
+    said = (as_json(dict(entry.policy)), entry.threshold, entry.adversary, draft.number)
     known = (
-        policy.frozen(),
+        as_json(dict(policy.frozen())),
         threshold_text(policy.threshold),
         policy.guarantee.adversary,
         len(releases) + 1,
