@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -32,7 +32,6 @@ class Desk:
     jobs: Jobs
     entrance: Entrance
     is_read_only: bool = False
-    extras: dict[str, Any] = field(default_factory=dict)
 
     def page(self, template: str, *, status: int = 200, **facts: Any) -> Response:
         """A whole page."""

@@ -15,7 +15,6 @@ from serigraph.tables import read_table
 from serigraph.tables.cells import read_text
 from serigraph.tables.column_guesses import guess_column
 from serigraph.tables.people import read_values
-from serigraph.tables.protection import choose
 from serigraph.tables.value_list import ValueList, list_values
 
 ROWS = 50  # of the preview
@@ -112,7 +111,6 @@ def held_values(table: str, policy: str, folder: str) -> dict[str, Any]:
     ids = read[person] if person in read.columns else pl.Series(range(read.height))
     held = values.with_columns(pl.col("value").cast(pl.String), person=ids.gather(values["row"]))
     holders = held.group_by("value").agg(pl.col("person").n_unique().alias("people"))
-    choose(rules, holders)
     return {"values": listed(list_values(rules, holders)), "people": ids.n_unique()}
 
 
