@@ -19,6 +19,7 @@
     │   ├── SeriesBusy          another process is publishing
     │   ├── SeriesDiverged      the latest release is not the one that the publisher expected
     │   ├── DraftNotFound       no draft of this name
+    │   ├── ReadOnly            the server was started for looking only
     │   ├── DraftRefused        the draft, the series or the policy was changed since it was made
     │   └── LedgerDamaged       part of the ledger was changed or is missing
     ├── StorageError            the disk is full or cannot be written                     exit 7
@@ -147,6 +148,10 @@ class DraftNotFound(SeriesError):
 
 class DraftRefused(SeriesError):
     """The draft, the series or the policy is not what it was when the draft was made."""
+
+
+class ReadOnly(SeriesError):
+    """The server was started for looking only."""
 
 
 class LedgerDamaged(SeriesError):

@@ -130,6 +130,11 @@ class Tab:
             shown = self.page.inner_text("body")
             raise AssertionError(f"{selector} is not on {self.page.url}:\n{shown}") from error
 
+    def go(self, link: str) -> None:
+        """Follow a link, and wait until its page is there with its script."""
+        with self.page.expect_navigation():
+            self.page.click(link)
+
     def upload(self, *files: Path) -> None:
         """Choose files, and wait until the page has them."""
         self.page.set_input_files("[data-upload]", [str(each) for each in files])

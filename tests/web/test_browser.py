@@ -35,7 +35,7 @@ def _inside(browser: Any, server: Server) -> tuple[Any, Tab]:
 
 
 def _publish(tab: Tab, table: Path) -> None:
-    tab.page.click("nav >> text=Publish")
+    tab.go("nav >> text=Publish")
     tab.upload(table)
     tab.page.select_option("select[name=table]", label=table.name)
     tab.page.press("#draft", "Enter")
@@ -56,7 +56,7 @@ def test_a_newcomer_gets_from_an_empty_folder_to_an_audit(browser: Any, tmp_path
         page = tab.page
         tab.wait("text=There is no series here yet")
         tab.look("empty")
-        page.click("text=Start a new series")
+        tab.go("text=Start a new series")
         tab.upload(tables[0])
         page.click("text=Look at the table")
         tab.wait("#policy")
@@ -92,7 +92,7 @@ def test_a_newcomer_gets_from_an_empty_folder_to_an_audit(browser: Any, tmp_path
         page.set_viewport_size(PHONE)
         tab.look("phone")
         page.set_viewport_size(WIDE)
-        page.click("text=Look up a person")
+        tab.go("text=Look up a person")
         tab.look("person")
         page.fill("#person", "P0040")
         page.fill("#value", "HIV")
@@ -102,7 +102,7 @@ def test_a_newcomer_gets_from_an_empty_folder_to_an_audit(browser: Any, tmp_path
         page.click("button:has-text('Look up')")
         tab.wait("text=Every group that held both")
         assert "P0040" not in page.url
-        page.click("nav >> text=Policy")
+        tab.go("nav >> text=Policy")
         tab.wait("text=Roles and kinds are frozen")
         assert page.locator("#role-1").is_disabled()
         tab.look("policy")
@@ -124,7 +124,7 @@ def _audit_foreign(tab: Tab, series: Path, tables: list[Path]) -> None:
     for number, table in enumerate(tables):
         made = series / "releases" / table.stem / "table.csv"
         (table.parent / f"release-{number}.csv").write_bytes(made.read_bytes())
-    tab.page.click("text=Audit releases")
+    tab.go("text=Audit releases")
     tab.upload(
         *(table.parent / f"release-{number}.csv" for number in range(len(tables))),
         series / "policy.toml",
@@ -145,18 +145,18 @@ def test_an_officer_looks_and_changes_nothing(browser: Any, published: Path) -> 
         _, tab = _inside(browser, server)
         tab.wait("text=read only")
         assert not tab.has("text=Start a new series")
-        tab.page.click("text=clinic")
+        tab.go("text=clinic")
         tab.wait("h2:has-text('Budget')")
         assert not tab.has("text=Make the series report")
         tab.page.click("text=Verify the latest certificate")
         tab.wait("text=The certificate is true")
         for name in ("Policy", "Plan", "Publish"):
-            tab.page.click(f"nav >> text={name}")
+            tab.go(f"nav >> text={name}")
             tab.wait(f"[aria-current=page]:has-text('{name}')")
             tab.look(f"officer-{name.lower()}")
             assert not tab.has("text=Save the policy")
             assert not tab.has("text=Make the draft")
-        tab.page.click('nav >> text="Releases"')
+        tab.go('nav >> text="Releases"')
         with tab.page.context.expect_page() as report:
             tab.page.click("td >> text=Report")
         report.value.wait_for_load_state()
@@ -169,8 +169,8 @@ def test_work_survives_a_reload_and_ends_when_it_is_cancelled(
 ) -> None:
     with serving(folder) as server:
         context, tab = _inside(browser, server)
-        tab.page.click("text=clinic")
-        tab.page.click("nav >> text=Publish")
+        tab.go("text=clinic")
+        tab.go("nav >> text=Publish")
         tab.upload(tmp_path / "2024H1.csv")
         _hold(server)
         tab.page.click("#draft")
@@ -210,8 +210,8 @@ def _hold(server: Server) -> None:
 def test_a_policy_is_not_overwritten_by_a_second_tab(browser: Any, folder: Path) -> None:
     with serving(folder) as server:
         context, tab = _inside(browser, server)
-        tab.page.click("text=clinic")
-        tab.page.click("nav >> text=Policy")
+        tab.go("text=clinic")
+        tab.go("nav >> text=Policy")
         tab.wait("#policy")
         other = Tab(context, server)
         other.page.goto(tab.page.url)
@@ -230,8 +230,8 @@ def test_a_server_that_is_killed_while_it_publishes_leaves_a_whole_series(
 ) -> None:
     with serving(folder) as server:
         _, tab = _inside(browser, server)
-        tab.page.click("text=clinic")
-        tab.page.click("nav >> text=Publish")
+        tab.go("text=clinic")
+        tab.go("nav >> text=Publish")
         tab.upload(tmp_path / "2024H1.csv")
         tab.page.click("#draft")
         tab.wait("#typed-1")
@@ -246,11 +246,11 @@ def test_a_server_that_is_killed_while_it_publishes_leaves_a_whole_series(
     series.check()
     with serving(folder) as server:
         _, tab = _inside(browser, server)
-        tab.page.click("text=clinic")
+        tab.go("text=clinic")
         if series.releases():
             tab.wait("th:has-text('2024H1')")
         else:
-            tab.page.click("nav >> text=Publish")
+            tab.go("nav >> text=Publish")
             tab.page.fill("#typed-1", "2024H1")
             tab.page.press("#typed-1", "Enter")
             tab.wait("text=2024H1, is published")

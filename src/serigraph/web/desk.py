@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from serigraph.errors import SeriesBusy, SeriesNotFound, SerigraphError
+from serigraph.errors import ReadOnly, SeriesBusy, SeriesNotFound, SerigraphError
 from serigraph.runtime.unforeseen import as_known
 from serigraph.web.entrance import Entrance
 from serigraph.web.forms import Form
@@ -23,10 +23,6 @@ from serigraph.web.uploads import Uploads
 from serigraph.web.worker import told_of
 
 
-class ReadOnly(SerigraphError):
-    """The server was started for looking only."""
-
-
 @dataclass(frozen=True)
 class Desk:
     """Everything that handlers share."""
@@ -36,7 +32,6 @@ class Desk:
     jobs: Jobs
     entrance: Entrance
     is_read_only: bool = False
-    extras: dict[str, Any] = field(default_factory=dict)
 
     def page(self, template: str, *, status: int = 200, **facts: Any) -> Response:
         """A whole page."""

@@ -15,7 +15,6 @@ from serigraph.tables import read_table
 from serigraph.tables.cells import read_text
 from serigraph.tables.column_guesses import guess_column
 from serigraph.tables.people import read_values
-from serigraph.tables.protection import choose
 from serigraph.tables.value_list import ValueList, list_values
 from serigraph.texts import qualifier
 
@@ -105,7 +104,6 @@ def held_values(table: str, policy: str, folder: str) -> dict[str, Any]:
     person = rules.person.id
     ids = read[person] if person in read.columns else pl.Series(range(read.height))
     holders = pl.concat([_holders(read, ids, rules, name) for name in rules.sensitive_columns])
-    choose(rules, holders)
     return {"values": listed(list_values(rules, holders)), "people": ids.n_unique()}
 
 

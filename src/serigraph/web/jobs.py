@@ -101,7 +101,7 @@ class Worker:
             self._process.wait()
 
     def end(self) -> None:
-        """Kill it: the server is leaving."""
+        """Kill it, if it has not ended."""
         self._process.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
@@ -163,7 +163,9 @@ class Jobs:
             self._jobs[job.key] = job
             for old in [each.key for each in self._jobs.values() if each.is_over][:-_KEPT]:
                 del self._jobs[old]
-            self._idle = [each for each in self._idle if each.is_alive]
+            for dead in [each for each in self._idle if not each.is_alive]:
+                self._idle.remove(dead)
+                dead.end()
             worker = self._idle.pop() if self._idle else Worker()
             self._busy[job.key] = worker
         Thread(
@@ -187,19 +189,13 @@ class Jobs:
             return self._writer_of(series)
 
     def cancel(self, key: str) -> None:
-        """Stop a job, which is cancelled once its worker has ended; one that is over stays so."""
+        """Stop a job that is not over; it is cancelled once its worker has ended."""
         with self._lock:
             job, worker = self._jobs.get(key), self._busy.get(key)
             if job is None or worker is None or job.is_over:
                 return
             self._jobs[key] = replace(job, is_stopping=True)
         worker.stop()
-
-    def forget(self, key: str) -> None:
-        """Forget a job that is over, and what came out of it."""
-        with self._lock:
-            if (job := self._jobs.get(key)) and job.is_over:
-                del self._jobs[key]
 
     def close(self) -> None:
         """End all workers. A release that one of them was making is not made."""
@@ -222,13 +218,13 @@ class Jobs:
                 if "stage" not in event:
                     break
                 self._change(key, stage=event["stage"], share=event["share"])
+        has_answered = "result" in event or "error" in event
+        is_kept = has_answered and worker.is_alive and not worker.is_stopped
+        if not is_kept:
+            worker.end()
         with self._lock:
             del self._busy[key]
-            if (
-                worker.is_alive
-                and not worker.is_stopped
-                and ("result" in event or "error" in event)
-            ):
+            if is_kept:
                 self._idle.append(worker)
         if "result" in event:
             self._change(key, state="done", result=event["result"])

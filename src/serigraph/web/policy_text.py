@@ -67,16 +67,6 @@ class PolicyText:
                 for name, value in changes.items():
                     _set(lines, name, value)
 
-    def comment_of(self, place: Place, name: str) -> str:
-        """The comment behind a key; empty if there is none."""
-        for each, lines in self._blocks:
-            if each == place:
-                for line in lines:
-                    found = _KEY.match(line)
-                    if found and found[1] == name and "  # " in line:
-                        return line.rpartition("  # ")[2]
-        return ""
-
 
 def _set(lines: list[str], name: str, value: object) -> None:
     at, end = _extent(lines, name)
@@ -87,7 +77,8 @@ def _set(lines: list[str], name: str, value: object) -> None:
     if at < end:
         lines[at:end] = new
         return
-    last = max(n for n, line in enumerate(lines) if line.strip()) + 1 if any(lines) else 0
+    said = [n for n, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")]
+    last = said[-1] + 1 if said else 0
     lines[last:last] = new
 
 

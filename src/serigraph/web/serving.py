@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 import socket
+import threading
 import webbrowser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,7 +50,7 @@ def serve(
             raise SeriesNotFound(
                 "there is no such folder", where=str(each), remedy="give an existing folder"
             )
-    with _listening(port, unix_socket) as listening:
+    with _ended_in_order(), _listening(port, unix_socket) as listening:
         at = port if unix_socket else listening.getsockname()[1]
         uploads, jobs, entrance = Uploads(), Jobs(), Entrance()
         try:
@@ -56,12 +60,31 @@ def serve(
             tell(address)
             if open_browser and unix_socket is None:
                 _open(address, uploads.folder)
-            server.run(sockets=[listening])
+            with suppress(KeyboardInterrupt):
+                server.run(sockets=[listening])
         finally:
             jobs.close()
             uploads.close()
             if unix_socket is not None:
                 Path(unix_socket).unlink(missing_ok=True)
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """A signal that ends the process lets it delete what was handed in first."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {each: signal.signal(each, _leave) for each in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _leave(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def _listening(port: int, unix_socket: str | os.PathLike[str] | None) -> socket.socket:
@@ -71,6 +94,7 @@ def _listening(port: int, unix_socket: str | os.PathLike[str] | None) -> socket.
         before = os.umask(0o177)
         try:
             made.bind(os.fspath(unix_socket))
+            made.listen()
         except OSError as error:
             made.close()
             raise _refused(error, os.fspath(unix_socket)) from None
@@ -81,6 +105,7 @@ def _listening(port: int, unix_socket: str | os.PathLike[str] | None) -> socket.
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((LOOPBACK, port))
+        made.listen()  # whoever reads the address is answered, if not at once
     except (OSError, OverflowError) as error:
         made.close()
         raise _refused(error, f"port {port}") from None
@@ -125,12 +150,14 @@ def _server(
         is_host=is_loopback if unix_socket else lambda host: host in allowed,
         cookie=cookie,
     )
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     allowed = {f"{name}:{port}" for name in _NAMES} | (set(_NAMES) if port == 80 else set())
     return uvicorn.Server(
         uvicorn.Config(
             guarded,
             log_config=None,  # nothing is logged: an address or an error might tell something
             access_log=False,
+            log_level="critical",
             server_header=False,
             date_header=False,
             headers=[],

@@ -69,12 +69,12 @@ def report(progress: Progress, *, series: str, out: str) -> dict[str, Any]:
     }
 
 
-def audit(progress: Progress, *, series: str, raw: Sequence[str] = ()) -> dict[str, Any]:
+def audit(progress: Progress, *, series: str) -> dict[str, Any]:
     """Every probability of a series, recomputed."""
     from serigraph.auditing import audit_series
     from serigraph.web.result_pages import audited
 
-    found = audit_series(series, raw=raw, progress=progress).audit
+    found = audit_series(series, progress=progress).audit
     return audited(found, f"Audit of {Path(series).name}")
 
 
@@ -98,12 +98,12 @@ def audit_foreign(
     return audited(found, f"Audit of {counted(len(releases), 'release')}")
 
 
-def attack(progress: Progress, *, series: str, raw: Sequence[str] = ()) -> dict[str, Any]:
+def attack(progress: Progress, *, series: str) -> dict[str, Any]:
     """How far attacks come."""
     from serigraph import attack as attacked
     from serigraph.web.result_pages import attack_result
 
-    return attack_result(attacked(series, raw=raw, progress=progress))
+    return attack_result(attacked(series, progress=progress))
 
 
 def inspect(

@@ -10,6 +10,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from serigraph.errors import InputRefused, StorageError
 
 _NAME = re.compile(r"[^\w .()+-]+")
 _LONGEST = 80
+_FOLDER = "serigraph-serve"
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class Uploads:
     """All files handed in, in their order. ``close`` deletes them."""
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="serigraph-"))  # mode 0700
+        _sweep(Path(tempfile.gettempdir()))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}-{os.getpid()}-"))  # mode 0700
         self._known: dict[str, Upload] = {}
 
     def all(self) -> tuple[Upload, ...]:
@@ -91,6 +94,19 @@ class Uploads:
         """Delete everything."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self._known.clear()
+
+
+def _sweep(folder: Path) -> None:
+    """Delete what servers left that were killed."""
+    for each in folder.glob(f"{_FOLDER}-*-*"):
+        process = each.name.split("-")[2]
+        with suppress(OSError):
+            if each.is_symlink() or each.stat().st_uid != os.getuid() or not process.isdecimal():
+                continue
+            try:
+                os.kill(int(process), 0)
+            except ProcessLookupError:
+                shutil.rmtree(each, ignore_errors=True)
 
 
 def plain_name(name: str) -> str:

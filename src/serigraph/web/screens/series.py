@@ -111,12 +111,9 @@ def audit(desk: Desk, request: Request, form: Form) -> Response:
 
 
 def attack(desk: Desk, request: Request, form: Form) -> Response:
-    """Run the attacks, on the ledger alone or with the tables that are given."""
+    """Run the attacks that need no table."""
     place = the_place(desk, request)
-    raw = [desk.table(key) for key in form.texts("raw")]
-    return desk.job(
-        desk.start("attack", {"series": str(place.path), "raw": raw}, "Attacks", place=place)
-    )
+    return desk.job(desk.start("attack", {"series": str(place.path)}, "Attacks", place=place))
 
 
 def report(desk: Desk, request: Request, form: Form) -> Response:
