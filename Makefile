@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 READY_DEV := $(VENV)/ready-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-spark browser faults fuzz fuzz-web check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-persistence bench-spark bench-utility attacks blindness peers reproduce study lock clean
+.PHONY: help demo test test-spark programs faults fuzz fuzz-web check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-persistence bench-spark bench-utility attacks blindness peers reproduce study lock clean
 
 help:
 	@echo "make demo            a clinic of 40,000 people publishes ten releases"
@@ -15,7 +15,7 @@ help:
 	@echo "make faults          power cuts, I/O errors, full disks and no memory at every file operation"
 	@echo "make fuzz            odd inputs by the thousand; how many ended with a traceback, or never"
 	@echo "make fuzz-web        ten thousand odd requests to the site of serigraph serve"
-	@echo "make browser         Chromium for the tests, where apt-get and the rights for it are there"
+	@echo "make programs        Chromium and PostgreSQL for the tests, by apt-get if they are missing"
 	@echo "make check           the gate: ruff, mypy, import contract, doctests, docs"
 	@echo "make coverage        the lines of the package that small tests reach, with a floor"
 	@echo "make docs            the documentation as a site, in site/, links checked"
@@ -50,7 +50,7 @@ $(READY_DEV): $(READY)
 demo: $(READY)
 	@$(BIN)/python examples/clinic.py --out demo-out
 
-test: check coverage browser
+test: check programs coverage
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not thorough"
 
 test-spark: $(READY_DEV)
@@ -60,11 +60,15 @@ test-spark: $(READY_DEV)
 faults: $(READY_DEV)
 	@cd tests && ../$(BIN)/python -m faults.campaign
 
-# Chromium comes from the distribution; tests say so if it is missing, and fail where CI is set.
-browser:
-	@command -v chromium chromium-browser google-chrome >/dev/null || { [ "$$(id -u)" = 0 ] && \
-		command -v apt-get >/dev/null && apt-get install -y -qq chromium >/dev/null; } || \
-		echo "No browser: install the package chromium for the tests of serigraph serve"
+# Real programs of the distribution. Tests that miss one say so, and fail where CI is set.
+programs:
+	@missing=""; \
+	command -v chromium chromium-browser google-chrome >/dev/null || missing="chromium"; \
+	command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
+		missing="$$missing postgresql"; \
+	[ -z "$$missing" ] || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		apt-get update -qq && apt-get install -y -qq $$missing >/dev/null; } || \
+		echo "Not installed, and needed by some tests: $$missing"
 
 fuzz-web: $(READY_DEV)
 	cd tests && PYTHONPATH=. ../$(BIN)/python -m web.fuzzing 10000
