@@ -23,7 +23,9 @@ def chromium() -> str:
     """The browser; without one a developer's run says so, and a judge's run fails."""
     found = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if found is None:
-        words = "no browser: install the package chromium (make programs does it on Debian, as root)"
+        words = (
+            "no browser: install the package chromium (make programs does it on Debian, as root)"
+        )
         if os.environ.get("CI"):
             pytest.fail(words)
         pytest.skip(words)
