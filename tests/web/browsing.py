@@ -70,12 +70,17 @@ class Server:
     def stop(self) -> str:
         """Interrupt it; returns what it has printed."""
         self.process.send_signal(signal.SIGINT)
-        self.printed += self.process.communicate(timeout=60)[0]
+        assert self.process.stdout is not None
+        self.printed += self.process.stdout.read()
+        self.process.wait(timeout=60)
+        self.process.stdout.close()
         return self.printed
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.communicate(timeout=60)
+        self.process.wait(timeout=60)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def begin(
         read_table(table, reading),
         shown(table),
         person=person,
-        sensitive=tuple(filter(None, [sensitive] if isinstance(sensitive, str) else sensitive)),
+        sensitive=sensitive,
         plain=plain,
         also=[read_table(each, reading) for each in also],
         persistence=persistence,

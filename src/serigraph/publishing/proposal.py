@@ -62,7 +62,7 @@ def propose_policy(
     source: str,
     *,
     person: str = "",
-    sensitive: Sequence[str] = (),
+    sensitive: str | Sequence[str] = "",
     plain: Sequence[str] = (),
     also: Sequence[pl.DataFrame] = (),
     persistence: Persistence | None = None,
@@ -75,6 +75,7 @@ def propose_policy(
     publisher states. Raises ``TableError`` if no column fits a role, or if it is not clear which
     one does.
     """
+    sensitive = tuple(filter(None, [sensitive] if isinstance(sensitive, str) else sensitive))
     check_records(table, sensitive, plain, persistence)
     others = [*sensitive[1:], *plain]
     roles = guess_roles(table.drop(others), person=person, sensitive=next(iter(sensitive), ""))

@@ -31,7 +31,7 @@ def check_records(
     """Refuse columns that are not there or have two roles, and records of values that persist."""
     named = [*sensitive, *plain]
     if problems := missing_columns(table, named, "the table"):
-        raise TableError(problems[0], remedy="name columns that the table has", problems=problems)
+        raise TableError(problems[0], remedy="name a column that the table has", problems=problems)
     if twice := sorted({name for name in named if named.count(name) > 1}):
         raise InputRefused(
             f"column {twice[0]!r} is named twice",

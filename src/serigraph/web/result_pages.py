@@ -147,105 +147,113 @@ def audited(audit: Audit, title: str) -> dict[str, Any]:
 
 
 def _audit_sections(audit: Audit, show: Shown) -> list[Section]:
+    return [_measured(audit, show), _worst_cases(audit, show), _other_assumptions(audit, show)]
+
+
+def _measured(audit: Audit, show: Shown) -> Section:
     numbered = list(enumerate(audit.releases, 1))
-    return [
-        Section(
-            "Measured",
-            lead="The probability that an adversary who has all releases links a person to a "
-            "protected value, recomputed.",
-            facts=[
-                ("Threshold", show(audit.threshold)),
-                ("Largest over all releases", show(audit.over_all.largest)),
-                ("Mean over all releases", f"{audit.over_all.mean:.4f}"),
-                ("Pairs", f"{audit.over_all.pairs:,}"),
-                ("Pairs above", f"{audit.over_all.pairs_above:,}"),
-            ],
-            charts=[
-                line_chart(
-                    "Largest probability of a link",
+    return Section(
+        "Measured",
+        lead="The probability that an adversary who has all releases links a person to a "
+        "protected value, recomputed.",
+        facts=[
+            ("Threshold", show(audit.threshold)),
+            ("Largest over all releases", show(audit.over_all.largest)),
+            ("Mean over all releases", f"{audit.over_all.mean:.4f}"),
+            ("Pairs", f"{audit.over_all.pairs:,}"),
+            ("Pairs above", f"{audit.over_all.pairs_above:,}"),
+        ],
+        charts=[
+            line_chart(
+                "Largest probability of a link",
+                [
+                    Line("so far", [(n, float(each.so_far.largest)) for n, each in numbered]),
+                    Line("alone", [(n, float(each.localised.largest)) for n, each in numbered]),
+                ],
+                x="release",
+                y="probability",
+                limit=float(audit.threshold),
+                limit_name="threshold",
+            ),
+            _histogram(audit.over_all),
+        ],
+        tables=[
+            Table(
+                [
+                    "Release",
+                    "People",
+                    "Largest alone",
+                    "Largest so far",
+                    "Mean so far",
+                    "Above",
+                ],
+                [
                     [
-                        Line("so far", [(n, float(each.so_far.largest)) for n, each in numbered]),
-                        Line("alone", [(n, float(each.localised.largest)) for n, each in numbered]),
-                    ],
-                    x="release",
-                    y="probability",
-                    limit=float(audit.threshold),
-                    limit_name="threshold",
-                ),
-                _histogram(audit.over_all),
-            ],
-            tables=[
-                Table(
+                        each.label,
+                        f"{each.people:,}",
+                        show(each.localised.largest),
+                        show(each.so_far.largest),
+                        f"{each.so_far.mean:.4f}",
+                        f"{each.so_far.people_above:,}",
+                    ]
+                    for each in audit.releases
+                ],
+            )
+        ],
+        notes=[
+            *audit.notes,
+            *(
+                f"Release {each.label}: {difference}"
+                for each in audit.agreement
+                for difference in each.differences
+            ),
+        ],
+    )
+
+
+def _worst_cases(audit: Audit, show: Shown) -> Section:
+    return Section(
+        "Worst cases",
+        lead="Under pseudonyms that are new in every audit.",
+        tables=[
+            Table(
+                ["Pseudonym", "Value", "Probability", "Threshold", "Groups"],
+                [
                     [
-                        "Release",
-                        "People",
-                        "Largest alone",
-                        "Largest so far",
-                        "Mean so far",
-                        "Above",
-                    ],
+                        case.pseudonym,
+                        case.value,
+                        show(case.probability),
+                        show(case.threshold),
+                        ", ".join(f"{each.count}/{each.size}" for each in case.exposures),
+                    ]
+                    for case in audit.worst
+                ],
+            )
+        ]
+        if audit.worst
+        else [],
+    )
+
+
+def _other_assumptions(audit: Audit, show: Shown) -> Section:
+    return Section(
+        "Under assumptions that the promise does not make",
+        tables=[
+            Table(
+                ["Assumption", "Largest", "Mean", "Pairs above", "People above"],
+                [
                     [
-                        [
-                            each.label,
-                            f"{each.people:,}",
-                            show(each.localised.largest),
-                            show(each.so_far.largest),
-                            f"{each.so_far.mean:.4f}",
-                            f"{each.so_far.people_above:,}",
-                        ]
-                        for each in audit.releases
-                    ],
-                )
-            ],
-            notes=[
-                *audit.notes,
-                *(
-                    f"Release {each.label}: {difference}"
-                    for each in audit.agreement
-                    for difference in each.differences
-                ),
-            ],
-        ),
-        Section(
-            "Worst cases",
-            lead="Under pseudonyms that are new in every audit.",
-            tables=[
-                Table(
-                    ["Pseudonym", "Value", "Probability", "Threshold", "Groups"],
-                    [
-                        [
-                            case.pseudonym,
-                            case.value,
-                            show(case.probability),
-                            show(case.threshold),
-                            ", ".join(f"{each.count}/{each.size}" for each in case.exposures),
-                        ]
-                        for case in audit.worst
-                    ],
-                )
-            ]
-            if audit.worst
-            else [],
-        ),
-        Section(
-            "Under assumptions that the promise does not make",
-            tables=[
-                Table(
-                    ["Assumption", "Largest", "Mean", "Pairs above", "People above"],
-                    [
-                        [
-                            each.name,
-                            show(each.figures.largest),
-                            f"{each.figures.mean:.4f}",
-                            f"{each.figures.pairs_above:,}",
-                            f"{each.figures.people_above:,}",
-                        ]
-                        for each in audit.assumptions
-                    ],
-                )
-            ],
-        ),
-    ]
+                        each.name,
+                        show(each.figures.largest),
+                        f"{each.figures.mean:.4f}",
+                        f"{each.figures.pairs_above:,}",
+                        f"{each.figures.people_above:,}",
+                    ]
+                    for each in audit.assumptions
+                ],
+            )
+        ],
+    )
 
 
 def _histogram(figures: Figures) -> str:
