@@ -51,7 +51,7 @@ demo: $(READY)
 	@$(BIN)/python examples/clinic.py --out demo-out
 
 test: check programs coverage
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not thorough"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not thorough" --durations=25
 
 test-spark: $(READY_DEV)
 	$(BIN)/python -m pytest tests/spark
@@ -95,7 +95,8 @@ SMALL := $(addprefix tests/,charts model policy privacy recoding tables utility 
 	$(addprefix publishing/test_,first_plan.py frames.py running_example.py showing_once.py suppression.py) \
 	$(addprefix report/test_,documents.py signatures.py verify.py) \
 	$(addprefix verification/test_,cohort_rules.py cohorts_on_disk.py on_disk.py verify.py) \
-	$(addprefix web/test_,guard.py policy_text.py tasks.py) cli/test_commands.py cohorts engines/test_feasibility.py planning/test_plan.py)
+	$(addprefix drafts/test_,approvals.py commands.py drafts.py tampering.py) \
+	$(addprefix web/test_,guard.py policy_text.py records.py screens.py tasks.py) cli/test_commands.py cohorts columns engines/test_feasibility.py planning/test_plan.py)
 SLOW := $(addprefix --deselect=tests/,grouping/test_past.py::test_who_has_spent_most_is_not_the_holder_more_often_than_others \
 	planning/test_plan.py::test_the_command report/test_verify.py::test_the_command \
 	tables/test_roles.py::test_where_rows_are_people_no_repeated_id_is_preferred_to_a_unique_one)
