@@ -97,6 +97,14 @@ def test_what_plain_columns_single_out_is_counted_and_said(tmp_path: Path) -> No
     assert facts["Rows that they link to a row of r1"].startswith(f"{len(even[0] & even[1])} (")
 
 
+def test_rows_that_nobody_sees_are_not_counted_in_public(tmp_path: Path) -> None:
+    registry = everybody(120, seed=5)
+    series = start(tmp_path / "clinic", policy_of(Shape(FORMS[2])))
+    (found,) = publish_tables(series, [table_of(registry, 1, NAMES)], registry)
+    assert not [key for key in found.record.summary if key.startswith("plain_")]
+    assert facts_on_plain(found.record.summary) == []
+
+
 @pytest.mark.parametrize("output", FORMS[:2])
 def test_formulas_in_plain_cells_and_sets_are_quoted(output: str, tmp_path: Path) -> None:
     registry = everybody(150, seed=6)

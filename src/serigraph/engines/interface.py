@@ -157,6 +157,12 @@ class VerifiedRelease(Undisclosed):
             codes = codes[:, self.population.ids.search_sorted(shown).to_numpy()]
         return unique_rows(codes, [domain.size for domain in self.population.domains])
 
+    @property
+    def _shows_rows(self) -> bool:
+        """Whether the public sees which cells belong to one record."""
+        held = self.tables.get("sensitive")
+        return held is None or "column" not in held.columns
+
     def figures(self) -> dict[str, object]:
         """What is reported about the release; counts and figures only."""
         proof = self.proof
@@ -181,7 +187,7 @@ class VerifiedRelease(Undisclosed):
             "largest_probability": str(proof.largest),
             "worst_in_release": proof.worst.to_json() if proof.worst else None,
             **suppression_figures(proof, self.population),
-            **plain_figures(proof, self.population),
+            **(plain_figures(proof, self.population) if self._shows_rows else {}),
             "normalised_widths": self.widths,
             "mean_normalised_width": float(np.mean(list(self.widths.values()))),
             **cohort_figures(self.cohorts),
