@@ -60,8 +60,8 @@ faults: $(READY_DEV)
 
 # Chromium comes from the distribution; tests say so if it is missing, and fail where CI is set.
 browser:
-	@command -v chromium chromium-browser google-chrome >/dev/null || { [ "$$(id -u)" = 0 ] && \
-		command -v apt-get >/dev/null && apt-get install -y -qq chromium >/dev/null; } || \
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
+		{ [ "$$(id -u)" = 0 ] && apt-get install -y -qq chromium; } || \
 		echo "No browser: install the package chromium for the tests of serigraph serve"
 
 fuzz-web: $(READY_DEV)
