@@ -63,7 +63,8 @@ faults: $(READY_DEV)
 # Real programs of the distribution. Tests that miss one say so, and fail where CI is set.
 programs:
 	@missing=""; \
-	command -v chromium chromium-browser google-chrome >/dev/null || missing="chromium"; \
+	{ command -v chromium || command -v chromium-browser || command -v google-chrome; } \
+		>/dev/null || missing="chromium"; \
 	command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
 		missing="$$missing postgresql"; \
 	[ -z "$$missing" ] || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \

@@ -2,59 +2,76 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from serigraph.web.desk import Desk, Handler, answering
+from serigraph.web.forms import Form
 from serigraph.web.guard import ENTER, UPLOADS
 from serigraph.web.pages import rendered, static
-from serigraph.web.screens import audit, home, jobs, planning, policy, publishing, series, wizard
+from serigraph.web.screens import home
 
 _SERIES = "/series/{key}"
 
+
+def _later(name: str) -> Handler:
+    """A handler whose module is imported when it is first needed: most of them load the whole
+    library, and the first page need not wait for that."""
+
+    def handler(desk: Desk, request: Request, form: Form) -> Response:
+        module, _, function = name.partition(".")
+        found = getattr(import_module(f"serigraph.web.screens.{module}"), function)
+        answer: Response = found(desk, request, form)
+        return answer
+
+    return handler
+
+
 READING: dict[str, Handler] = {
     "/": home.show,
-    "/jobs/{job}": jobs.show,
-    "/jobs/{job}/report": jobs.report,
-    "/new": wizard.show,
-    "/audit": audit.show,
-    _SERIES: series.show,
-    _SERIES + "/person": series.person_form,
-    _SERIES + "/releases/{number:int}/report": series.release_report,
-    _SERIES + "/releases/{number:int}/zip": series.hand_over,
-    _SERIES + "/policy": policy.show,
-    _SERIES + "/plan": planning.show,
-    _SERIES + "/publish": publishing.show,
-    _SERIES + "/drafts/{name}/{file}": publishing.draft_file,
+    "/jobs/{job}": _later("jobs.show"),
+    "/jobs/{job}/report": _later("jobs.report"),
+    "/new": _later("wizard.show"),
+    "/audit": _later("audit.show"),
+    _SERIES: _later("series.show"),
+    _SERIES + "/person": _later("series.person_form"),
+    _SERIES + "/releases/{number:int}/report": _later("series.release_report"),
+    _SERIES + "/releases/{number:int}/zip": _later("series.hand_over"),
+    _SERIES + "/policy": _later("policy.show"),
+    _SERIES + "/plan": _later("planning.show"),
+    _SERIES + "/publish": _later("publishing.show"),
+    _SERIES + "/drafts/{name}/{file}": _later("publishing.draft_file"),
 }
 CHANGING: dict[str, Handler] = {
-    "/jobs/{job}/cancel": jobs.cancel,
+    "/jobs/{job}/cancel": _later("jobs.cancel"),
     "/uploads/{upload}/forget": home.forget,
-    "/new/inspect": wizard.inspect,
-    "/new/edit": wizard.edit,
-    "/new/values": wizard.values,
-    "/new": wizard.create,
-    "/preview/{job}": wizard.preview,
+    "/new/inspect": _later("wizard.inspect"),
+    "/new/edit": _later("wizard.edit"),
+    "/new/values": _later("wizard.values"),
+    "/new": _later("wizard.create"),
+    "/preview/{job}": _later("wizard.preview"),
     "/cards": home.cards,
-    "/audit": audit.run,
-    _SERIES + "/standing": series.standing,
-    _SERIES + "/audit": series.audit,
-    _SERIES + "/attack": series.attack,
-    _SERIES + "/report": series.report,
-    _SERIES + "/releases/{number:int}/verify": series.verify,
-    _SERIES + "/person": series.person,
-    _SERIES + "/policy/edit": policy.edit,
-    _SERIES + "/policy/values": policy.values,
-    _SERIES + "/policy": policy.save,
-    _SERIES + "/plan/ratios": planning.ratios,
-    _SERIES + "/plan/rehearse": planning.rehearse,
-    _SERIES + "/plan/adopt": planning.adopt,
-    _SERIES + "/publish/draft": publishing.draft,
-    _SERIES + "/publish/commit": publishing.commit,
-    _SERIES + "/publish/rows": publishing.rows,
-    _SERIES + "/publish/discard": publishing.discard,
+    "/audit": _later("audit.run"),
+    _SERIES + "/standing": _later("series.standing"),
+    _SERIES + "/audit": _later("series.audit"),
+    _SERIES + "/attack": _later("series.attack"),
+    _SERIES + "/report": _later("series.report"),
+    _SERIES + "/releases/{number:int}/verify": _later("series.verify"),
+    _SERIES + "/person": _later("series.person"),
+    _SERIES + "/policy/edit": _later("policy.edit"),
+    _SERIES + "/policy/values": _later("policy.values"),
+    _SERIES + "/policy": _later("policy.save"),
+    _SERIES + "/plan/ratios": _later("planning.ratios"),
+    _SERIES + "/plan/rehearse": _later("planning.rehearse"),
+    _SERIES + "/plan/adopt": _later("planning.adopt"),
+    _SERIES + "/publish/draft": _later("publishing.draft"),
+    _SERIES + "/publish/commit": _later("publishing.commit"),
+    _SERIES + "/publish/rows": _later("publishing.rows"),
+    _SERIES + "/publish/discard": _later("publishing.discard"),
 }
 
 
