@@ -24,7 +24,7 @@ from columns.records import (
     table_of,
 )
 from publishing import oracle
-from serigraph import Spark
+from serigraph import Spark, draft
 from serigraph.auditing import audit_series
 from serigraph.errors import InputRefused, PolicyError, SerigraphError, TableError
 from serigraph.ledger import Series
@@ -231,3 +231,34 @@ def test_init_in_python_refuses_what_it_cannot_propose(tmp_path: Path) -> None:
     (found,) = publish_tables(Series.open(begun.path), [table])
     assert found.tables["table"].columns[-2:] == ["diagnosis", "cost"]
     assert history(begun.path, 3, "HIV").probability <= 1
+
+
+@pytest.mark.parametrize("output", FORMS)
+def test_a_draft_shows_records_before_and_after(output: str, tmp_path: Path) -> None:
+    registry = everybody(60, seed=5)
+    table = table_of(registry, 1, NAMES, share=0.9)
+    series = start(tmp_path / "clinic", policy_of(Shape(output)))
+    made = draft(table, series, registry=registry)
+    assert len(made.before) == len(made.after) == 12
+    plain = table.with_columns(
+        pl.col("drug").fill_null("").str.split("|").list.sort().list.join(", ")
+    )
+    texts = plain.drop("patient").with_columns(pl.all().cast(pl.String).fill_null(""))
+    rows = {tuple(row.values()) for row in texts.to_dicts()}
+    columns = [*NAMES.columns, *PLAIN]
+    for before, after in zip(made.before, made.after, strict=True):
+        assert list(before) == ["age", "sex", *columns]
+        drugs = ", ".join(sorted(before["drug"].split(", ")))
+        assert tuple((before | {"drug": drugs}).values()) in rows
+        own = [before[name] for name in columns]
+        if "generalised" in output:
+            assert [after[name] for name in columns] == own
+        elif "apart" in output:
+            assert list(after) == ["group", "age", "sex", *columns]
+            cells = zip(columns, own, strict=True)
+            assert all(cell in after[name] for name, cell in cells if name in PLAIN)
+            assert before["diagnosis"] in after["diagnosis"]
+            assert all(drug in after["drug"] for drug in before["drug"].split(", "))
+        else:
+            record = " | ".join(own)
+            assert f"1 {record}" in after[", ".join(columns)]

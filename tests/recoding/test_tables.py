@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from grouping.cases import case, number_line
+from grouping.naive import Person as Resident
 from model.models import WIDTHS, Person, crowds, population_of, protected_names
 from model.settings import unhurried
 from serigraph.recoding import bucketised, generalised, normalised_widths
@@ -91,6 +93,21 @@ def test_widths_are_those_of_the_groups(people: list[Person], data: st.DataObjec
     # Of groups in which all are alike it may be said that they are.
     for is_point in (np.zeros(3, dtype=np.bool_), alike(people, group)):
         assert normalised_widths(population, np.array(group), is_point) == pytest.approx(expected)
+
+
+def test_widths_do_not_tell_how_groups_are_numbered() -> None:
+    """They are published, and a sum in another order may differ in its last digit."""
+    draw = np.random.default_rng(1)
+    domains = [number_line(8), number_line(12)]
+    codes = [(int(draw.integers(8)), int(draw.integers(12))) for _ in range(200)]
+    people = [Resident(at, frozenset()) for at in codes]
+    population = case(people, domains, [], []).population
+    group, no_points = draw.integers(0, 40, 200), np.zeros(40, dtype=np.bool_)
+    found = {
+        tuple(normalised_widths(population, draw.permutation(40)[group], no_points).tolist())
+        for _ in range(50)
+    }
+    assert len(found) == 1
 
 
 def test_nobody_has_no_width() -> None:

@@ -1,7 +1,12 @@
 """Recoding: from groups to the tables that the public sees."""
 
 from serigraph.recoding.labels import as_text
-from serigraph.recoding.records import RecordShape, generalised_records, records_of_groups
+from serigraph.recoding.records import (
+    RecordShape,
+    generalised_records,
+    record_columns,
+    records_of_groups,
+)
 from serigraph.recoding.tables import (
     bucketised,
     extents,
@@ -18,6 +23,7 @@ __all__ = [
     "generalised",
     "generalised_records",
     "normalised_widths",
+    "record_columns",
     "records_of_groups",
     "regions_of",
 ]

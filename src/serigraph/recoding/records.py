@@ -69,6 +69,13 @@ def records_of_groups(
     return pl.DataFrame([number, *_gathered(_columns(population, shape), order)])
 
 
+def record_columns(
+    population: Population, shape: RecordShape, records: NDArray[np.int64]
+) -> pl.DataFrame:
+    """The records with these places, a column for each that a release shows."""
+    return pl.DataFrame(_gathered(_columns(population, shape), records))
+
+
 def _gathered(columns: Sequence[pl.Series], records: NDArray[np.int64]) -> list[pl.Series]:
     places = pl.Series(records.astype(np.uint32))
     return parallel_map(lambda column: column.gather(places), columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import fsum
 from typing import Any, TypeVar
 
 import numpy as np
@@ -86,7 +87,8 @@ def normalised_widths(
     def loss(column: int) -> float:
         at = population.domains[column].positions()
         width = np.minimum(at[high[:, column]] - at[low[:, column]], 1.0)
-        return float(width @ people / members)
+        # Rounded once, since the order of groups must not show in the last digit.
+        return fsum(width * people) / members
 
     return np.array(parallel_map(loss, range(len(population.domains))))
 
