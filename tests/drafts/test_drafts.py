@@ -206,7 +206,7 @@ def test_no_document_of_the_release_tells_of_the_draft(tmp_path: Path) -> None:
         "most_values",
         "highest_lift",
     }
-    assert b"times as often" in (draft.folder / "report.html").read_bytes()
+    assert b"How often each attack" in (draft.folder / "report.html").read_bytes()
 
 
 @pytest.fixture
