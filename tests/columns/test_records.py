@@ -28,6 +28,7 @@ from serigraph import Spark, draft
 from serigraph.auditing import audit_series
 from serigraph.errors import InputRefused, PolicyError, SerigraphError, TableError
 from serigraph.ledger import Series
+from serigraph.planning import plan
 from serigraph.publishing import begin, history
 from serigraph.publishing.records import facts_on_plain
 from serigraph.utility import evaluate
@@ -262,3 +263,15 @@ def test_a_draft_shows_records_before_and_after(output: str, tmp_path: Path) -> 
         else:
             record = " | ".join(own)
             assert f"1 {record}" in after[", ".join(columns)]
+
+
+def test_a_plan_rehearses_records_and_offers_no_persistence(tmp_path: Path) -> None:
+    """With a registry or without: values that persist are refused beside several columns."""
+    registry = everybody(200, seed=4)
+    table = table_of(registry, 1, NAMES)
+    series = start(tmp_path / "clinic", policy_of(Shape(FORMS[0])))
+    for people in (registry, None):
+        made = plan(table, series, registry=people, releases=2)
+        assert made.costs == ()
+        assert any(each.expected for each in made.outlooks)
+        assert f"{NAMES.diagnosis}: HIV" in {each.name for each in made.values}

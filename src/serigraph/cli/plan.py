@@ -113,7 +113,8 @@ def _tell(made: SeriesPlan) -> None:
     for line in (*value_lines(made.value_list), *over_time_lines(made.over_time)):
         say(line)
     say(f"Rehearsed with {made.rehearsed_people:,} people, the largest possible group size")
-    _tell_costs(made)
+    if made.costs:
+        _tell_costs(made)
     if not made.outlooks:
         say()
         say("No value is transient, so that there are no strategies to compare.")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from serigraph.charts import figure
 from serigraph.errors import InputRefused
@@ -51,7 +52,9 @@ class SeriesPlan(ShortRepr):
     over_time: tuple[ValueOverTime, ...]  # what is assumed, and what the people who came back held
     outlooks: tuple[Outlook, ...]  # for transient values, the policy's own first; none without
     recommendation: Recommendation
-    costs: tuple[PersistenceCost, ...]  # if all values were transient, permanent, or any
+    # If all values were transient, permanent, or any; none if values that persist are refused
+    # beside the policy's several or plain columns.
+    costs: tuple[PersistenceCost, ...]
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -116,7 +119,8 @@ def plan(
     everybody = None if registry is None else read_table(registry, policy.reading.for_registry())
     choice = ProtectedChoice.from_json(past[-1].protected_json) if past else None
     prepared = prepare(rows, policy, everybody, choice)
-    population = prepared.population
+    # Rehearsals need no plain columns.
+    population = replace(prepared.population, plain=pl.DataFrame())
     is_presence_known = policy.guarantee.adversary == "presence known"
     cover = Cover(
         int(population.present.sum()) if is_presence_known else population.size,
@@ -252,7 +256,9 @@ def _costs(
     releases: int,
     return_rate: float,
 ) -> tuple[PersistenceCost, ...]:
-    """What each choice of persistence costs."""
+    """What each choice of persistence costs, where there is a choice."""
+    if policy.shows_records:
+        return ()
     return (
         transient_cost(expected, releases),
         *persistence_costs(

@@ -32,8 +32,8 @@ def notes_on_plain(summary: Mapping[str, Any]) -> tuple[str, ...]:
     rows, alone = summary["present"], summary["plain_unique_in_group"]
     found = [
         f"plain columns single out {alone:,} of {counted(rows, 'row')} in their groups "
-        f"({alone / max(rows, 1):.0%}): whoever knows these cells of a person learns the values "
-        "beside them"
+        f"({alone / max(rows, 1):.0%}): somebody who knows these cells of a person learns the "
+        "values beside them"
     ]
     if linked := summary.get("plain_linked_rows"):
         found.append(

@@ -30,7 +30,7 @@ def _page(plan: SeriesPlan) -> Page:
         verdict=f"Recommended: {plan.recommendation.name}. {plan.recommendation.reason}",
         holds=None,
         sections=[
-            _persistence(plan),
+            *([_persistence(plan)] if plan.costs else []),
             *([_ratios(plan), _expected(plan), _values(plan)] if plan.outlooks else []),
         ],
     )
