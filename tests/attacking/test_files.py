@@ -109,3 +109,39 @@ def test_somebody_of_another_group_changes_what_is_seen(tmp_path: Path) -> None:
     group = groups_of(tmp_path / "one" / "series", tmp_path / "out")
     other = next(each for each in range(PEOPLE) if group[each] not in (group[40], group[60]))
     assert seen_in(published(tmp_path / "two", 1, (other, 60))) != seen_in(one)
+
+
+def test_bucketised_documents_tell_nothing_that_the_tables_do_not(tmp_path: Path) -> None:
+    """The deal into groups falls anew in each world, and figures with it. But wherever it falls as
+    before, everything else that is published is as before, too."""
+    people = table(1, ()).head(12)
+    text = policy(tmp_path, minimum=2, form="bucketised").read_text()
+    text = text.replace("releases = 3", "releases = 1")
+    by_tables: dict[object, dict[int, object]] = {}
+    for draw in range(24):
+        holder = draw % 2
+        held = ["a" if person in (holder, 7) else "flu" for person in range(people.height)]
+        series = Series.create(tmp_path / f"{draw}", {"policy.toml": text.encode()})
+        made = serigraph.publish(
+            people.with_columns(diagnosis=pl.Series(held)),
+            series,
+            label="r1",
+            randomness=SeededRandomness(draw),
+            published_at=AT,
+        )
+        seen = seen_in(made.folder)
+        members = pl.read_csv(made.folder / "quasi_identifiers.csv")
+        counts = pl.read_csv(made.folder / "sensitive.csv")
+        groups = sorted(
+            (
+                sorted(own.drop("group").rows()),
+                sorted(counts.filter(group=name).drop("group").rows()),
+            )
+            for (name,), own in members.group_by("group")
+        )
+        documents = {name: each for name, each in seen.items() if not name.endswith(".csv")}
+        found = by_tables.setdefault(str(groups), {})
+        found.setdefault(holder, documents)
+        assert all(each == documents for each in found.values())
+    assert any(len(found) == 2 for found in by_tables.values())  # both worlds were compared
+    assert len(by_tables) > 2

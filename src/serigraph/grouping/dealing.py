@@ -210,10 +210,11 @@ def leave(d: Dealing, i: int, g: int) -> None:
 @kernel_helper
 def exchange(d: Dealing, i: int, placed: NDArray[np.int64], number: int) -> bool:
     """Make room for person ``i`` of the dealing ``d`` by moving one of the first ``number`` people
-    ``placed``; whether i has a seat then."""
+    ``placed``; whether i has a seat then. Which ones are tried does not depend on i, which is a
+    place in the cell, and so on quasi-identifiers."""
     k = 0
     while d.seat[i] < 0 and k < min(number, EXCHANGES):
-        x = placed[(k * STRIDE + i) % number]
+        x = placed[k * STRIDE % number]
         g = d.seat[x]
         leave(d, x, g)
         other = 0 if may_join(d, i, g) else len(d.seats)
