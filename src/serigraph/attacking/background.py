@@ -21,7 +21,7 @@ from serigraph.attacking.scoring import Guesses, Risk, holding, together
 
 @dataclass(frozen=True)
 class BackgroundKnowledge:
-    """With so many members known."""
+    """With this number of members known."""
 
     name: str
     known: int

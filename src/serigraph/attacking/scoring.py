@@ -117,7 +117,7 @@ def run(
     worlds: int = _WORLDS,
 ) -> Finding:
     """Let an attack guess, and score it. At most ``sample`` of its bets count. The control is the
-    average over so many ``worlds``; there is none without them."""
+    average over ``worlds`` worlds; there is none without them."""
     found = attack.guess(evidence, draw)
     if isinstance(found, str):
         return _nothing(attack, found)

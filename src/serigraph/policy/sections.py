@@ -272,7 +272,7 @@ class SensitiveColumn(Section):
 
 
 class ClassAcross(Section):
-    """A class of values of several columns: whoever holds one of them holds the class."""
+    """A class of values of several columns: to hold one of them is to hold the class."""
 
     values: Annotated[
         dict[ColumnName, Annotated[tuple[Value, ...], Field(min_length=1)]], Field(min_length=1)

@@ -138,7 +138,7 @@ def read_values(column: pl.Series, policy: Policy) -> tuple[pl.DataFrame, list[s
 
 def read_sensitive(table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, list[str]]:
     """The values of all sensitive columns of a table, as ``read_values`` gives those of one. If
-    there are several, values have qualified names, and whoever has a value in any column has one.
+    there are several, values have qualified names, and a person with a value in any column has one.
     """
     if not policy.has_several_columns:
         return read_values(table[next(iter(policy.sensitive_columns))], policy)

@@ -1,4 +1,4 @@
-"""``serigraph serve``: one server on this machine, for whoever holds its address."""
+"""``serigraph serve``: one server on this machine, for the holder of its address."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _listening(port: int, unix_socket: str | os.PathLike[str] | None) -> socket.
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((LOOPBACK, port))
-        made.listen()  # whoever reads the address is answered, if not at once
+        made.listen()  # who reads the address is answered, if not at once
     except (OSError, OverflowError) as error:
         made.close()
         raise _refused(error, f"port {port}") from None

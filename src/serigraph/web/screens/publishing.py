@@ -104,7 +104,7 @@ def _draft(place: Place, name: str) -> Draft:
 
 
 def rows(desk: Desk, request: Request, form: Form) -> Response:
-    """Some records before and after, for whoever asked to see them."""
+    """Some records before and after, once they are asked for."""
     chosen = _draft(the_place(desk, request), form.text("draft"))
     return desk.page(
         "sections_page.html", sections=[asdict(rows_section(chosen.before, chosen.after))]

@@ -139,7 +139,7 @@ def person_form(desk: Desk, request: Request, form: Form) -> Response:
 
 
 def person(desk: Desk, request: Request, form: Form) -> Response:
-    """Look up a person, if whoever asks says that there is a reason."""
+    """Look up a person, if a reason is confirmed."""
     place = the_place(desk, request)
     if not form.has("sure"):
         raise InputRefused(

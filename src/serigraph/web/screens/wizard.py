@@ -72,7 +72,7 @@ def values(desk: Desk, request: Request, form: Form) -> Response:
 
 
 def preview(desk: Desk, request: Request, form: Form) -> Response:
-    """The first rows, for whoever asked to see them."""
+    """The first rows, once they are asked for."""
     job = _inspected(desk, request.path_params["job"])
     return desk.page("preview.html", found=job.result, is_masked=False, job=job)
 
