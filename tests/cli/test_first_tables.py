@@ -8,6 +8,8 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -20,19 +22,32 @@ from cli.running import Ran, run
 ASKED = {"nothing sensitive"}  # which column is sensitive, `init` cannot know
 
 
-def begun(name: str, seed: int, folder: Path, *stated: str) -> tuple[Ran, Path]:
-    made = TABLES[name].write(folder, random.Random(seed))
-    asked = ["--sensitive", TABLES[name].sensitive] if name in ASKED else []
-    return run(
-        "init", folder / "new series", "--from", made, *asked, *stated
-    ), folder / "new series"
+STATED = {1: "", 2: "", 3: "transient"}  # by the seed of a table
 
 
-@pytest.mark.parametrize(("seed", "stated"), [(1, ""), (2, ""), (3, "transient")])
+Begin = Callable[[str, int], tuple[Ran, Path]]
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Begin:
+    """What `init` says of a table, and the series that it makes: once for each table and seed."""
+
+    @cache
+    def begin(name: str, seed: int) -> tuple[Ran, Path]:
+        folder = tmp_path_factory.mktemp("begun")
+        made = TABLES[name].write(folder, random.Random(seed))
+        options = ["--sensitive", TABLES[name].sensitive] if name in ASKED else []
+        options += ["--persistence", STATED[seed]] if STATED[seed] else []
+        return run("init", folder / "new series", "--from", made, *options), folder / "new series"
+
+    return begin
+
+
+@pytest.mark.parametrize("seed", STATED)
 @pytest.mark.parametrize("name", TABLES)
-def test_the_next_command_publishes(name: str, seed: int, stated: str, tmp_path: Path) -> None:
-    expected = TABLES[name]
-    said, series = begun(name, seed, tmp_path, *(["--persistence", stated] if stated else []))
+def test_the_next_command_publishes(begun: Begin, name: str, seed: int, tmp_path: Path) -> None:
+    expected, stated = TABLES[name], STATED[seed]
+    said, series = begun(name, seed)
     assert said.code == 0, said.err
     policy = tomllib.loads((series / "policy.toml").read_text(encoding="utf-8"))
     assert policy["person"]["id"] == expected.person
@@ -75,10 +90,10 @@ def check_the_price_that_was_told(said: str, groups: pl.DataFrame, retired: int,
         assert rows < int(people)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", STATED)
 @pytest.mark.parametrize("name", TABLES)
-def test_columns_left_out_are_listed_with_a_reason(name: str, seed: int, tmp_path: Path) -> None:
-    said, _ = begun(name, seed, tmp_path)
+def test_columns_left_out_are_listed_with_a_reason(begun: Begin, name: str, seed: int) -> None:
+    said, _ = begun(name, seed)
     listed: set[str] = set()
     for line in said.out.splitlines():
         if line.startswith("Left out, not published: "):
@@ -89,16 +104,16 @@ def test_columns_left_out_are_listed_with_a_reason(name: str, seed: int, tmp_pat
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_the_values_of_the_table_are_shown_with_their_holders(name: str, tmp_path: Path) -> None:
-    said, series = begun(name, 1, tmp_path)
+def test_the_values_of_the_table_are_shown_with_their_holders(begun: Begin, name: str) -> None:
+    said, series = begun(name, 1)
     assert "Values, with the number of people who hold each:" in said.out
     policy = tomllib.loads((series / "policy.toml").read_text(encoding="utf-8"))
     assert ("not protected:" in said.out) == ("except" in policy["protected"])
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_to_leave_values_unprotected_is_never_the_first_hint(name: str, tmp_path: Path) -> None:
-    said, _ = begun(name, 1, tmp_path)
+def test_to_leave_values_unprotected_is_never_the_first_hint(begun: Begin, name: str) -> None:
+    said, _ = begun(name, 1)
     for line in said.out.splitlines():
         if line.startswith("Please check:") and re.search(r"protected\b(?!\.)", line):
             assert "registry" in line
@@ -109,14 +124,14 @@ def test_to_leave_values_unprotected_is_never_the_first_hint(name: str, tmp_path
 def test_the_first_release_of_the_readme_in_processes_of_their_own(tmp_path: Path) -> None:
     made = TABLES["readme"].write(tmp_path, random.Random(0))
     start = [sys.executable, "-m", "serigraph"]
-    begun = subprocess.run(
+    said = subprocess.run(
         [*start, "init", "clinic", "--from", made.name],
         cwd=tmp_path,
         check=True,
         capture_output=True,
         text=True,
     )
-    command = shlex.split(begun.stdout.splitlines()[-1].removeprefix("Then: serigraph "))
+    command = shlex.split(said.stdout.splitlines()[-1].removeprefix("Then: serigraph "))
     subprocess.run([*start, *command], cwd=tmp_path, check=True, capture_output=True)
 
 
@@ -141,6 +156,6 @@ def test_a_table_whose_id_is_not_clear_gets_one_question_and_then_a_policy(tmp_p
     assert asked.code == 3
     assert asked.json["remedy"].endswith("--person COLUMN")
     assert [each.split("'")[1] for each in asked.json["problems"]] == ["id", "patient_id"]
-    begun = run("init", tmp_path / "new", "--from", made, "--person", "patient_id")
-    assert begun.code == 0, begun.err
+    made_new = run("init", tmp_path / "new", "--from", made, "--person", "patient_id")
+    assert made_new.code == 0, made_new.err
     assert run("publish", made, "--series", tmp_path / "new").code == 0

@@ -195,7 +195,25 @@ def test_a_class_of_values_that_persist_persists() -> None:
     with pytest.raises(PolicyError, match=r"line 13: .*'any STD' holds values that persist"):
         parse_policy(changed(("[guarantee]", f"{section}[guarantee]")), "policy.toml", Path())
     section += '"any STD" = "any"\n'
-    with pytest.raises(PolicyError, match=r"line 13: .*'any STD' persists, and is shown by cohort"):
+    with pytest.raises(PolicyError, match=r"line 13: .*persists, and is limited in each cohort"):
         parse_policy(changed(("[guarantee]", f"{section}[guarantee]")), "policy.toml", Path())
     section = section.replace('default = "transient"', 'default = "any"')
     parse_policy(changed(("[guarantee]", f"{section}[guarantee]")), "policy.toml", Path())
+
+
+@pytest.mark.parametrize("flu", ["flu", " flu "])
+def test_a_class_that_persists_shares_no_value_with_a_transient_one(flu: str) -> None:
+    """Where one is full its members show no flu, so the other would tell in which cohort it is."""
+    classes = f'weak = ["HIV", "flu"]\nairways = ["{flu}", "cold"]\n'
+    section = '[protected.persistence]\nHIV = "any"\nweak = "any"\n'
+    text = f'version = 1\n[person]\nid = "id"\n[protected]\nvalues = ["HIV"]\n{section}'
+    text += f"[protected.classes]\n{classes}"
+    with pytest.raises(PolicyError, match=r"'weak' persists and shares values with .* 'airways'"):
+        parse_policy(text, "policy.toml", Path())
+
+
+@pytest.mark.parametrize("wrong", ["7", '"flu"', '[["flu"]]', "[{ flu = 1 }]"])
+def test_classes_that_are_no_lists_of_texts_are_refused(wrong: str) -> None:
+    text = changed(('["chlamydia", "gonorrhoea"]', wrong))
+    with pytest.raises(PolicyError, match="any STD"):
+        parse_policy(text, "policy.toml", Path())

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import COHORTS, GROUPS, VALUES, has_part, read_part
+from serigraph.policy.classes import ProtectedClasses
 from serigraph.recoding.output import DIALECT, as_meant
 from serigraph.recoding.records import COLUMN
 from serigraph.recoding.tables import COUNT, GROUP, VALUE
@@ -240,13 +240,14 @@ def compared_groups(
     release: ReleaseRecord,
 ) -> tuple[int, int]:
     """Group sizes and value counts that differ."""
-    classes = set(release.policy["protected"]["classes"])
+    rules = ProtectedClasses(release.policy)
+    classes = [name for name in kept_values["value"].unique() if name in rules]
     choice = ProtectedChoice.from_json(release.protected_json)
     shown_values = shown_values.with_columns(composed(shown_values["value"]))
     covered = [each for each in shown_values["value"].unique() if choice.covers(each)]
     wrong = _unequal(
         shown_values.filter(pl.col("value").is_in(covered)),
-        kept_values.filter(~pl.col("value").is_in(list(classes))),
+        kept_values.filter(~pl.col("value").is_in(classes)),
         ["group", "value"],
         "n",
     )
@@ -266,18 +267,19 @@ def bucketised_differences(compared: tuple[int, int]) -> list[str]:
 
 def _classes_out_of_bounds(release: ReleaseRecord, shown: pl.DataFrame, kept: pl.DataFrame) -> int:
     """A person may hold several values of a class: its count lies between their largest and sum."""
-    wrong = 0
-    for name, members in release.policy["protected"]["classes"].items():
-        bounds = (
-            shown.filter(pl.col("value").is_in(list(members)))
-            .group_by("group")
-            .agg(pl.col("n").max().alias("least"), pl.col("n").sum().alias("most"))
-        )
-        mine = kept.filter(pl.col("value") == name).select("group", pl.col("n").alias("count"))
-        both = bounds.join(mine, on="group", how="full", coalesce=True)
-        fits = pl.col("count").is_between("least", "most").fill_null(False)
-        wrong += int(both.select((~fits).sum()).item())
-    return wrong
+    rules = ProtectedClasses(release.policy)
+    pairs = rules.counted_as(shown["value"].unique().to_list())
+    counted_as = pl.DataFrame(pairs, schema={"value": pl.String, "name": pl.String}, orient="row")
+    bounds = (
+        shown.join(counted_as, on="value")
+        .group_by("group", "name")
+        .agg(pl.col("n").max().alias("least"), pl.col("n").sum().alias("most"))
+    )
+    names = [name for name in kept["value"].unique() if name in rules]
+    mine = kept.filter(pl.col("value").is_in(names)).rename({"value": "name", "n": "count"})
+    both = bounds.join(mine, on=["group", "name"], how="full", coalesce=True)
+    fits = pl.col("count").is_between("least", "most").fill_null(False)
+    return int(both.select((~fits).sum()).item())
 
 
 def _unequal(left: pl.DataFrame, right: pl.DataFrame, keys: list[str], number: str) -> int:
@@ -314,9 +316,8 @@ def _held(region: pl.Series, sets: pl.Series, release: ReleaseRecord) -> pl.Data
 
 def _counted_as(values: list[str], release: ReleaseRecord) -> pl.DataFrame:
     choice = ProtectedChoice.from_json(release.protected_json)
-    classes: dict[str, Any] = release.policy["protected"]["classes"]
     pairs = [(value, value) for value in values if choice.covers(value)]
-    pairs += [(value, name) for name, held in classes.items() for value in values if value in held]
+    pairs += ProtectedClasses(release.policy).counted_as(values)
     return pl.DataFrame(pairs, schema={"value": pl.String, "name": pl.String}, orient="row")
 
 

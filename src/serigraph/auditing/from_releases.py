@@ -238,7 +238,7 @@ class _Findings:
 def _on_classes(release: ReadRelease, policy: Policy) -> tuple[str, ...]:
     """A note that two tables do not show how many people hold a class."""
     is_shown = release.group is None or release.is_counted_in_people or policy.has_one_value
-    if is_shown or not policy.protected_classes:
+    if is_shown or not policy.class_rules:
         return ()
     return (
         f"{release.label}: the tables do not show who holds several values of a class; each value "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,9 +19,18 @@ _NO_BREAK = "\u00a0"
 
 def value_lines(values: ValueList) -> list[str]:
     """The commonest values that are protected, in a class, or not protected, with holder counts."""
+    from serigraph.policy.classes import is_made_by_closeness  # slow to import
+
     lines = ["Values, with the number of people who hold each:"]
-    for title, listed in _parts(values):
+    intervals = [_plain(name) for name in values.classes if is_made_by_closeness(name)]
+    listed_classes = {
+        name: members for name, members in values.classes.items() if not is_made_by_closeness(name)
+    }
+    for title, listed in _parts(replace(values, classes=listed_classes)):
         lines += _wrapped(f"{title}: {_enumerated(list(map(_told, listed)))}")
+    if intervals:
+        told = [name.replace(" ", _NO_BREAK) for name in intervals]
+        lines += _wrapped(f"protected by closeness: {_enumerated(told)}")
     return lines
 
 

@@ -41,6 +41,7 @@ from serigraph.ledger.storage import (
     storage_errors,
     sync,
 )
+from serigraph.policy.classes import ProtectedClasses
 from serigraph.privacy.gaps import threshold_left
 from serigraph.privacy.thresholds import threshold_text
 from serigraph.texts import qualified, unqualified
@@ -148,7 +149,7 @@ def write_terms(
     """
     rows: dict[str, Callable[[ReleaseRecord], pl.DataFrame]] = {
         THRESHOLDS: lambda release: _thresholds(release, held[release.number]),
-        CLASSES: _classes,
+        CLASSES: lambda release: _classes(release, held[release.number]),
         RELEASES: _release_row,
     }
     for name, row in rows.items():
@@ -234,9 +235,9 @@ def _thresholds(release: ReleaseRecord, held: Iterable[str]) -> pl.DataFrame:
     )
 
 
-def _classes(release: ReleaseRecord) -> pl.DataFrame:
-    """The values of each class."""
-    classes = release.policy.get("protected", {}).get("classes", {})
+def _classes(release: ReleaseRecord, held: Iterable[str]) -> pl.DataFrame:
+    """The values of each class, or its interval."""
+    classes = ProtectedClasses(release.policy).spelt(held)
     pairs = [(name, value) for name in sorted(classes) for value in classes[name]]
     return pl.DataFrame(pairs, schema={"class": _TEXT, "value": _TEXT}, orient="row")
 

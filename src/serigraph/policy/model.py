@@ -12,6 +12,7 @@ from pydantic import Discriminator, Field, Tag
 
 from serigraph.errors import ImpossibleState
 from serigraph.policy import several
+from serigraph.policy.classes import ProtectedClasses
 from serigraph.policy.sections import (
     DEFAULT,
     Attacks,
@@ -126,7 +127,9 @@ class Policy(PolicyForm):
         if isinstance(self.sensitive, Sensitive):
             return self
         section = self.sensitive[column]
-        how = section.model_dump(include={"form", "delimiter", "missing"}, exclude_unset=True)
+        how = section.model_dump(
+            include={"kind", "form", "delimiter", "missing"}, exclude_unset=True
+        )
         return self.model_copy(
             update={
                 "sensitive": Sensitive(column=column, **how),
@@ -140,6 +143,11 @@ class Policy(PolicyForm):
     def protected_classes(self) -> Mapping[str, tuple[str, ...]]:
         """The values of each protected class."""
         return self._flat.classes
+
+    @cached_property
+    def class_rules(self) -> ProtectedClasses:
+        """Which class every value counts as, also those of intervals and of closeness."""
+        return ProtectedClasses(self.frozen())
 
     @property
     def own_thresholds(self) -> Mapping[str, Fraction]:
@@ -247,7 +255,7 @@ class Policy(PolicyForm):
     def __copy__(self) -> Self:
         """What is frozen of a copy is its own: its sections are replaced after it is made."""
         copied = super().__copy__()
-        for made in ("_frozen", "_flat"):
+        for made in ("_frozen", "_flat", "class_rules"):
             vars(copied).pop(made, None)
         return copied
 
@@ -272,6 +280,7 @@ class Policy(PolicyForm):
                     for name, threshold in sorted(self.own_thresholds.items())
                 },
                 **({"persistence": dict(sorted(stated.items()))} if stated else {}),
+                **({"closeness": widths} if (widths := self._widths()) else {}),
             },
             "guarantee": {
                 "threshold": threshold_text(self.threshold),
@@ -294,10 +303,22 @@ class Policy(PolicyForm):
 
     def _frozen_sensitive(self) -> dict[str, object]:
         if isinstance(self.sensitive, Sensitive):
-            return self.sensitive.model_dump(mode="json")
+            return _without_default_kind(self.sensitive.model_dump(mode="json"))
         return {
-            name: section.model_dump(mode="json", exclude={"protected"})
+            name: _without_default_kind(section.model_dump(mode="json", exclude={"protected"}))
             for name, section in sorted(self.sensitive.items())
+        }
+
+    def _widths(self) -> dict[str, str]:
+        """The closeness of each column that has one."""
+        one = self.sensitive
+        named = (
+            {one.column: self.protected}
+            if isinstance(one, Sensitive)
+            else {name: section.protected for name, section in sorted(one.items())}
+        )
+        return {
+            name: chosen.closeness for name, chosen in named.items() if chosen.closeness is not None
         }
 
     def _frozen_choice(self) -> dict[str, object]:
@@ -312,6 +333,11 @@ class Policy(PolicyForm):
         if chosen.excepted:
             return {"except": sorted(set(chosen.excepted))}
         return {"values": "all" if chosen.values == "all" else sorted(set(chosen.values))}
+
+
+def _without_default_kind(section: dict[str, Any]) -> dict[str, Any]:
+    """Kinds came after version 0.1.0, in which all values were texts."""
+    return {key: each for key, each in section.items() if (key, each) != ("kind", "text")}
 
 
 def _qualified(column: str, values: Iterable[str]) -> tuple[str, ...]:

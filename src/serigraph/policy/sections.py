@@ -19,6 +19,7 @@ from pydantic import (
 from pydantic import model_validator as model_check
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from serigraph.policy.classes import ValueKind
 from serigraph.privacy.thresholds import parse_threshold
 from serigraph.texts import in_one_form, is_text
 
@@ -166,6 +167,7 @@ class Sensitive(Section):
     form: Literal["single", "rows", "list", "delimited"] = "single"
     delimiter: Text | None = None
     missing: Literal["no value", "error"] = "no value"
+    kind: ValueKind = "text"
 
     @classmethod
     def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
@@ -207,6 +209,7 @@ class Protected(Section):
     classes: dict[Value, Annotated[tuple[Value, ...], Field(min_length=1)]] = Field(
         default_factory=dict
     )
+    closeness: Text | None = None  # the width of intervals of numbers or dates
     thresholds: dict[Value, Threshold] = Field(default_factory=dict)
     persistence: dict[Value, Persistence] = Field(default_factory=dict)
     unheld: Literal["error", "allow"] = "error"  # values that nobody in the first table holds
@@ -219,7 +222,7 @@ class Protected(Section):
         for way in ways[1:]:
             yield (way,), f"{ways[0]} already says what is protected; keep one of the two"
         classes = _table(given, "classes")
-        if given.get("values") == [] and not classes:
+        if given.get("values") == [] and not classes and "closeness" not in given:
             yield ("values",), "nothing is protected: name a value, or a class of values"
         listed = _names(given, "values")
         excepted = _names(given, "except")
@@ -229,24 +232,7 @@ class Protected(Section):
                     ("classes", name),
                     f"the class {name!r} has the name of a value; rename the class",
                 )
-        stated = _table(given, "persistence")
-        default = stated.get(DEFAULT, UNSTATED)
-        for name, values in classes.items():
-            is_kept = {each: stated.get(each, default) != "transient" for each in values}
-            if stated.get(name, default) == "transient":
-                if any(is_kept.values()):
-                    yield (
-                        ("classes", name),
-                        f"the class {name!r} holds values that persist, so it persists too: give "
-                        "it a persistence of its own",
-                    )
-            elif any(not is_kept[each] and _is_protected(each, ways, listed) for each in values):
-                yield (
-                    ("classes", name),
-                    f"the class {name!r} persists, and is shown by cohort, which would tell in "
-                    "which cohort its transient values are: let these persist too, or the class "
-                    "be transient",
-                )
+        yield from _mixed_classes(given, ways)
         for key, what in (("thresholds", "a threshold"), ("persistence", "a persistence")):
             for name in _table(given, key):
                 if name in classes or (key, name) == ("persistence", DEFAULT):
@@ -258,9 +244,51 @@ class Protected(Section):
                     )
 
 
+def _mixed_classes(given: Mapping[str, Any], ways: Sequence[str]) -> Iterator[tuple[Place, str]]:
+    """Classes that do not persist as their values do, or as classes with the same values do."""
+    listed = _texts(given.get("values"))
+    stated = {in_one_form(name): kind for name, kind in _table(given, "persistence").items()}
+    default = stated.get(DEFAULT, UNSTATED)
+
+    def persists(name: str) -> bool:
+        return bool(stated.get(in_one_form(name), default) != "transient")
+
+    classes = {name: _texts(values) for name, values in _table(given, "classes").items()}
+    for name, values in classes.items():
+        if not persists(name):
+            if any(map(persists, values)):
+                yield (
+                    ("classes", name),
+                    f"the class {name!r} holds values that persist, so it persists too: give "
+                    "it a persistence of its own",
+                )
+        elif any(not persists(each) and _is_protected(each, ways, listed) for each in values):
+            yield (
+                ("classes", name),
+                f"the class {name!r} persists, and is limited in each cohort, which would tell in "
+                "which cohort its transient values are: let these persist too, or the class "
+                "be transient",
+            )
+        elif shared := [
+            each for each, its in classes.items() if not persists(each) and its & values
+        ]:
+            yield (
+                ("classes", name),
+                f"the class {name!r} persists and shares values with the class {shared[0]!r}, "
+                "which is transient: let both persist, or neither",
+            )
+
+
+def _texts(given: object) -> frozenset[str]:
+    """The texts of a list, in one form; what else is in it is refused elsewhere."""
+    listed = given if isinstance(given, list | tuple) else ()
+    return frozenset(in_one_form(each) for each in listed if isinstance(each, str))
+
+
 class SensitiveColumn(Section):
     """One of several sensitive columns, with what is protected in it."""
 
+    kind: ValueKind = "text"
     form: Literal["single", "rows", "list", "delimited"] = "single"
     delimiter: Text | None = None
     missing: Literal["no value", "error"] = "no value"

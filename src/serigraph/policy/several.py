@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from serigraph.policy.classes import (
+    Closeness,
+    ValueKind,
+    has_intervals,
+    is_made_by_closeness,
+    problems_of_members,
+    problems_of_values,
+)
 from serigraph.policy.sections import Place, SensitiveColumn
 from serigraph.texts import in_one_form
 
@@ -24,6 +32,7 @@ def number_of_columns(given: Any) -> str:
 def contradictions(given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
     """Places of keys that do not fit each other, each with what is wrong."""
     yield from _columns_twice(given)
+    yield from _numbers_and_dates(given)
     sections = given.get("sensitive")
     columns = sections if number_of_columns(sections) == SEVERAL else None
     if columns is not None:
@@ -80,6 +89,73 @@ def _several(given: Mapping[str, Any], columns: Mapping[str, Any]) -> Iterator[t
         for column in named:
             if column not in columns:
                 yield ("classes", name, "values", column), f"{column!r} is no sensitive column"
+
+
+def _numbers_and_dates(given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """What is wrong with values and classes of columns whose values are numbers or dates."""
+    sensitive = _table(given, "sensitive")
+    if number_of_columns(sensitive) == ONE:
+        yield from _of_kind(_kind(sensitive), _table(given, "protected"), ("protected",))
+        return
+    for name, section in sensitive.items():
+        if isinstance(section, Mapping):
+            place = ("sensitive", name, "protected")
+            yield from _of_kind(_kind(section), _table(section, "protected"), place)
+    for name, found in _table(given, "classes").items():
+        named = _table(found, "values") if isinstance(found, Mapping) else {}
+        for column, members in named.items():
+            kind = _kind(_table(sensitive, column))
+            for problem in problems_of_members(_listed(members), kind) if kind != "text" else ():
+                yield ("classes", name, "values", column), problem
+
+
+def _of_kind(
+    kind: ValueKind, protected: Mapping[str, Any], place: Place
+) -> Iterator[tuple[Place, str]]:
+    width, classes = protected.get("closeness"), _table(protected, "classes")
+    if kind == "text":
+        if width is not None:
+            yield (
+                (*place, "closeness"),
+                'closeness is of numbers or dates: write kind = "numeric" or "date" in [sensitive]',
+            )
+        return
+    try:
+        closeness = Closeness.of(width, kind) if isinstance(width, str) else None
+    except ValueError as error:
+        yield (*place, "closeness"), str(error)
+        closeness = None
+    own = [name for name in _table(protected, "thresholds") if name not in classes]
+    for key, values in (
+        ("values", _listed(protected.get("values"))),
+        ("except", _listed(protected.get("except"))),
+        ("thresholds", own),
+    ):
+        for problem in problems_of_values(values, kind):
+            yield (*place, key), problem
+    for name, members in classes.items():
+        if is_made_by_closeness(name):
+            yield (*place, "classes", name), "a class has the form of those of closeness: rename it"
+        for problem in problems_of_members(_listed(members), kind):
+            yield (*place, "classes", name), problem
+    has_classes = closeness or any(
+        has_intervals(_listed(each), [kind]) for each in classes.values()
+    )
+    if has_classes and _persists(protected):
+        yield (
+            (*place, "persistence"),
+            "values that persist cannot be protected by intervals: list the values of each class, "
+            "or call the values transient",
+        )
+
+
+def _kind(section: Mapping[str, Any]) -> ValueKind:
+    found = section.get("kind")
+    return "numeric" if found == "numeric" else "date" if found == "date" else "text"
+
+
+def _listed(values: Any) -> list[Any]:
+    return list(values) if isinstance(values, list | tuple) else []
 
 
 def _persists(protected: Mapping[str, Any]) -> bool:

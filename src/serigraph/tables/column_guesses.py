@@ -12,6 +12,7 @@ from serigraph.tables.cells import fitting_date_formats, read_numbers, read_text
 from serigraph.tables.vocabulary import DATE, DIGIT_CODE, says
 
 LIKELY_MISSING = ("NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", ".", "-", "?")
+_NEVER_MEANT = ("?",)  # the others may be categories: Namibia is NA
 _PLAIN = Reading()
 _TOLERANT = Reading(null_values=LIKELY_MISSING)
 
@@ -45,7 +46,8 @@ def guess_column(column: pl.Series) -> ColumnGuess:
         return ColumnGuess("date", missing_texts=tuple(sorted(missing)), date_formats=formats)
     if column.dtype != pl.Boolean and not read_numbers(column, _TOLERANT)[1]:
         return ColumnGuess("numeric", missing_texts=tuple(sorted(missing)))
-    return ColumnGuess("categorical")
+    unmistakable = tuple(text for text in _NEVER_MEANT if text in missing)
+    return ColumnGuess("categorical", missing_texts=unmistakable)
 
 
 def masked_digits(codes: pl.Series) -> bytes:

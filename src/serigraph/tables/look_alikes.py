@@ -184,7 +184,7 @@ def check_values(
     problems = _unprotected(values, named)
     if any(name not in named for name in held):
         problems += _twice_in_the_table(held, named)
-        before = set(shown_before()).difference(policy.protected_classes)
+        before = {name for name in shown_before() if name not in policy.class_rules}
         problems += _written_otherwise_before(held, named, before)
     if problems:
         raise TableError(

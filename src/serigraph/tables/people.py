@@ -107,7 +107,7 @@ def read_values(column: pl.Series, policy: Policy) -> tuple[pl.DataFrame, list[s
     """
     rows = pl.int_range(len(column), dtype=pl.UInt32, eager=True)
     cells = pl.DataFrame({"row": rows, "value": column})
-    form = policy.only_column.form
+    form, kind = policy.only_column.form, policy.only_column.kind
     problems: list[str] = []
     if form == "list":
         if not isinstance(column.dtype, pl.List | pl.Array):
@@ -122,7 +122,10 @@ def read_values(column: pl.Series, policy: Policy) -> tuple[pl.DataFrame, list[s
         text, problems = canonical(column, "value", policy.reading)
         parts = text.str.split(policy.only_column.delimiter or "")
         cells = cells.with_columns(value=parts).explode("value")
-    text, wrong = read_categories(cells["value"].alias(column.name), policy.reading)
+    given = cells["value"].alias(column.name)
+    if kind != "text" and not problems:
+        given, problems = canonical(given, kind, policy.reading)
+    text, wrong = read_categories(given, policy.reading)
     problems += wrong
     values = cells.with_columns(value=text).drop_nulls()
     if policy.only_column.missing == "error" and not problems and not values["row"].equals(rows):

@@ -197,12 +197,13 @@ class Protection(Undisclosed):
 def protection_of(policy: Policy, choice: ProtectedChoice, held: pl.Series) -> Protection:
     """The protected values and classes that the distinct values ``held`` count as."""
     counted_as = _counted_as(policy, choice, held)
+    members = policy.class_rules.members(held.to_list())
     return Protection(
         protected=tuple(
             ProtectedValue(
                 name,
                 choice.threshold_left(name, policy.threshold_of(name)),
-                tuple(policy.protected_classes.get(name, ())),
+                members.get(name, ()),
                 policy.persistence_of(name),
             )
             for name in counted_as["name"].unique().sort()
@@ -227,31 +228,45 @@ def holdings_under(protection: Protection, values: CodedValues, people: int) -> 
     itself = counted_as["value"].eq(counted_as["name"]).to_numpy()
     stands_for = np.full(len(distinct), -1, dtype=np.int32)
     stands_for[value_code[itself]] = name_code[itself]
-    held_by, held = values.person, stands_for[values.code]
+    held_by, held = values.person, stands_for[values.code].astype(np.int64)
     if not (stands_for >= 0).all():
         is_protected = held >= 0
         held_by, held = held_by[is_protected], held[is_protected]
     if not itself.all():
-        extra = [
-            np.stack(
-                [values.person[values.code == value], np.full((values.code == value).sum(), name)]
-            )
-            for value, name in zip(value_code[~itself], name_code[~itself], strict=True)
-        ]
-        pairs = np.concatenate([np.stack([held_by, held]), *extra], axis=1)
-        held_by, held = np.unique(pairs, axis=1)
+        in_classes = _in_classes(values, value_code[~itself], name_code[~itself])
+        held_by, held = _distinct_pairs(
+            np.concatenate([held_by, in_classes[0]]), np.concatenate([held, in_classes[1]])
+        )
     start = starts_of(held_by, people)
     return Holdings(protection.protected, start, held.astype(np.int32, copy=False))
+
+
+_Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def _in_classes(
+    values: CodedValues, value_code: NDArray[np.int64], class_code: NDArray[np.int64]
+) -> _Pairs:
+    """Every person with every class of each of the person's values, given pairs of the two."""
+    order = np.argsort(value_code, kind="stable")
+    number = np.bincount(value_code, minlength=len(values.names))
+    first = np.cumsum(number) - number
+    times = number[values.code]
+    nth = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+    place = np.repeat(first[values.code], times) + nth
+    return np.repeat(values.person, times), class_code[order][place]
+
+
+def _distinct_pairs(person: NDArray[np.int64], name: NDArray[np.int64]) -> _Pairs:
+    """Each pair once, ascending."""
+    number = int(name.max(initial=0)) + 1
+    words = np.sort(person * number + name)
+    words = words[np.concatenate([[True], words[1:] != words[:-1]])[: len(words)]]
+    return words // number, words % number
 
 
 def _counted_as(policy: Policy, choice: ProtectedChoice, held: pl.Series) -> pl.DataFrame:
     """For each value that somebody holds, the protected names (itself, classes) it counts as."""
     pairs = [(value, value) for value in held if choice.covers(value)]
-    observed = set(held)
-    pairs += [
-        (value, name)
-        for name, values in policy.protected_classes.items()
-        for value in set(values)
-        if value in observed
-    ]
+    pairs += policy.class_rules.counted_as(held.to_list())
     return pl.DataFrame(pairs, schema={"value": pl.String, "name": pl.String}, orient="row")

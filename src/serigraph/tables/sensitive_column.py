@@ -12,7 +12,7 @@ from serigraph.tables.cells import counted, read_text
 from serigraph.tables.column_guesses import ColumnGuess
 from serigraph.tables.naming_columns import why_it_names_people
 from serigraph.tables.person_column import called
-from serigraph.tables.vocabulary import AMOUNT, QUASI_IDENTIFIER, SENSITIVE, says, words
+from serigraph.tables.vocabulary import AMOUNT, QUASI_IDENTIFIER, SENSITIVE, is_count, says, words
 
 Form = Literal["single", "rows", "list", "delimited"]
 _NAMED = 12
@@ -85,7 +85,7 @@ def _can_be_sensitive(column: pl.Series, guess: ColumnGuess, rows_repeat: bool) 
     cells = _cells(column)
     if form == "delimited":
         cells = cells.str.split(delimiter).explode().str.strip_chars()
-    if guess.kind == "numeric" and says(column.name, AMOUNT):
+    if guess.kind == "numeric" and (says(column.name, AMOUNT) or is_count(column.name)):
         return False
     return cells.n_unique() > 1 and not why_it_names_people(column.name, cells, guess)
 

@@ -89,7 +89,7 @@ def list_values(
     if policy.has_several_columns:
         return _of_several(policy, holders, choice)
     people = dict(zip(holders["value"].to_list(), holders["people"].to_list(), strict=True))
-    classes = policy.protected_classes
+    classes = policy.class_rules.members(people)
     in_classes = {member for members in classes.values() for member in members}
     named = named_by_itself(policy, choice)
     covered = {name for name in named.union(people) if choice.covers(name)}

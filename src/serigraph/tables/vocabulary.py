@@ -17,7 +17,7 @@ PERSON = (
     "numerohistoria passenger*"
 )
 IDENTIFIER = "id ids identifier identifiant identificador kennung key uid uuid guid"
-NUMBER = "nr no num number nummer numero"
+NUMBER = "nr nbr no num number nummer numero"
 ROW = (
     "visit* encounter* admission* stay* episode* event* row* index line* unnamed* transaction* "
     "order* invoice* bill* sample* specimen* measurement* aufenthalt* besuch* zeile* rechnung* "
@@ -141,6 +141,16 @@ def is_called_by_name(name: str) -> bool:
     return bool(found & _NAME and found - _NAME <= _OF_PEOPLE) or (
         len(found) == 1 and found <= _ALONE
     )
+
+
+def is_count(name: str) -> bool:
+    """Whether a column counts what its name says.
+
+    >>> is_count("number_diagnoses"), is_count("diagnosis number"), is_count("Anzahl Diagnosen")
+    (True, False, True)
+    """
+    found = words(name)
+    return len(found) > 1 and found[0] in ("number", "num", "count", "anzahl", "nombre", "numero")
 
 
 def is_known_word(name: str) -> bool:

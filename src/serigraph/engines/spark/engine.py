@@ -114,6 +114,12 @@ class _Workplace:
                 where="known_members in [guarantee]",
                 remedy="omit --engine (engine in Python)",
             )
+        if any(column.kind != "text" for column in policy.sensitive_columns.values()):
+            raise InputRefused(
+                "releases whose sensitive values are numbers or dates are made on one machine",
+                where="kind in [sensitive]",
+                remedy="omit --engine (engine in Python)",
+            )
         if policy.shows_records:
             raise InputRefused(
                 "releases with several sensitive columns, or with plain ones, are made on one "
