@@ -37,7 +37,7 @@ def test_json_has_every_attack(tmp_path: Path) -> None:
     given = [*arguments(tmp_path), "--json", "--sample", "5", "--highest-lift", "1"]
     said = json.loads(CliRunner().invoke(app, given).stdout)
     findings = {each["attack"]: each for each in said["attacked"]["findings"]}
-    assert len(findings) == 15
+    assert len(findings) == 17
     assert findings["order of rows"]["guessed"] == 5 < findings["order of rows"]["possible"]
     assert findings["newcomers"]["not_run"]
     assert said["leaks"] == ["order of rows"]

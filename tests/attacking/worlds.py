@@ -121,6 +121,20 @@ def scattered(size: int) -> Cut:
     return cut
 
 
+def one_holder_after_the_other(size: int) -> Cut:
+    """Each holder in the order of the table with others who are drawn, and then the rest."""
+
+    def cut(table: pl.DataFrame) -> NDArray[np.int64]:
+        holds = table["diagnosis"].is_in(NAMES).to_numpy()
+        others = np.random.default_rng(3).permutation(np.flatnonzero(~holds))
+        found = np.empty(table.height, dtype=np.int64)
+        found[holds] = np.arange(holds.sum())
+        found[others] = np.arange(len(others)) // (size - 1)
+        return found
+
+    return cut
+
+
 def around_holders(size: int) -> Cut:
     """Each holder in the middle of a group of neighbours in age, the rest alone."""
     return _with_holders(size, size // 2)

@@ -277,7 +277,7 @@ def test_what_a_cohort_may_not_show_is_for_the_publisher_alone(tmp_path: Path) -
     )
     sick = ["HIV"] * 5 + ["none"] * 3
     table = registry.with_columns(pl.Series("diagnosis", sick))
-    _, (made,) = published(tmp_path / "clinic", [Half(registry, table)])
+    series, (made,) = published(tmp_path / "clinic", [Half(registry, table)])
     (note,) = [note for note in made.notes if "left out" in note]
     assert "values of 1 person are left out" in note
     assert made.figures["worst_in_release"]["probability"] == "1/2"
@@ -288,6 +288,15 @@ def test_what_a_cohort_may_not_show_is_for_the_publisher_alone(tmp_path: Path) -
         "suppressed_values",
     }
     assert not made.figures["suppressed_values"]
+    audit = serigraph.audit(
+        releases=[made.folder],
+        policy=series.path / "policy.toml",
+        raw=[table],
+        registry=registry,
+        tolerate=["missing-people"],
+    )
+    (note,) = [note for note in audit.notes if "left out" in note]
+    assert "1 value was left out" in note, "the public files do not say whose"
 
 
 def test_people_who_wait_and_who_retired_are_counted(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ is left to chance: no member may be more probable than n_s/n.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
+from math import comb, prod
 
 import numpy as np
 import pytest
@@ -92,21 +93,45 @@ def lift_over_worlds(
 
 
 def largest_lift(number: int, holders: int, shape_of: ShapeOf) -> Fraction:
-    """The attack: run the method in every world with so many holders among so many people."""
+    """The attack: run the method in every world with so many holders among so many people; by
+    somebody who knows nobody's value, and by each holder, who knows itself."""
     same: defaultdict[object, list[tuple[int, ...]]] = defaultdict(list)
     for holding in combinations(range(number), holders):
         first: dict[int, int] = {}
         shape = tuple(first.setdefault(group, len(first)) for group in shape_of(holding).tolist())
         counts = Counter(shape[person] for person in holding)
         same[shape, tuple(sorted(counts.items()))].append(holding)
+    return max(lift_of(shape, dict(counts), worlds) for (shape, counts), worlds in same.items())  # type: ignore[misc]
+
+
+def lift_of(
+    shape: Sequence[int], counts: Mapping[int, int], worlds: Sequence[tuple[int, ...]]
+) -> Fraction:
+    """How much more probable a member is in these worlds than its group's counts say."""
+    sizes = Counter(shape)
+    if len(worlds) == prod(comb(sizes[group], count) for group, count in counts.items()):
+        return Fraction(1)  # nothing is ruled out, whomever the adversary knows
+    knowing: list[int | None] = [None]
+    if sum(counts.values()) > 1:
+        knowing += sorted({holder for world in worlds for holder in world})
     worst = Fraction(0)
-    for (shape, counts), worlds in same.items():  # type: ignore[misc]
-        sizes = Counter(shape)
-        times = Counter(person for holding in worlds for person in holding)
-        for group, count in counts:
-            most = max(times[person] for person in range(number) if shape[person] == group)
-            worst = max(worst, Fraction(most, len(worlds)) / Fraction(count, sizes[group]))
+    for known in knowing:
+        left = [world for world in worlds if known is None or known in world]
+        times = Counter(person for world in left for person in world if person != known)
+        for group, count in counts.items():
+            own = known is not None and shape[known] == group
+            if count > own:
+                most = max(times[person] for person in times if shape[person] == group)
+                chance = Fraction(count - own, sizes[group] - own)
+                worst = max(worst, Fraction(most, len(left)) / chance)
     return worst
+
+
+def test_what_only_a_holder_learns_counts() -> None:
+    """A group of four, and of its six pairs two: everybody holds the value with 2/4, but to a
+    holder the other one is certain, and not one of three."""
+    assert lift_of([0] * 4, {0: 2}, [(0, 1), (2, 3)]) == 3
+    assert lift_of([0] * 4, {0: 2}, list(combinations(range(4), 2))) == 1
 
 
 @pytest.mark.parametrize("method", ["top-down", "bottom-up"])

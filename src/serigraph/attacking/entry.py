@@ -18,6 +18,7 @@ from serigraph.attacking.intersection import Intersection
 from serigraph.attacking.linkage import Linkage
 from serigraph.attacking.minimality import Minimality
 from serigraph.attacking.newcomers import Newcomers
+from serigraph.attacking.numbers import Numbers
 from serigraph.attacking.order import Order
 from serigraph.attacking.reading import releases_target, series_target
 from serigraph.attacking.scoring import Attack, Finding, run
@@ -32,13 +33,15 @@ from serigraph.short_repr import ShortRepr
 ATTACKS: tuple[Attack, ...] = (
     SinglingOut(),
     Order(),
+    Numbers(),
     Linkage(),
     Intersection("intersection, values stay", keeps=1.0),
     Intersection("intersection, values change", keeps=0.8),
     Attendance(),
     Newcomers(),
     Suppression(),
-    Minimality(),
+    Minimality("minimality"),
+    Minimality("minimality, by a holder", knows_itself=True),
     BackgroundKnowledge("one member known", 1),
     BackgroundKnowledge("two members known", 2),
     BackgroundKnowledge("three members known", 3),
@@ -86,6 +89,7 @@ def attack(
     policy: str | Path | Policy | None = None,
     raw: Sequence[Any] = (),
     registry: Any = None,
+    draft: str = "",
     sample: int | None = None,
     highest_lift: float | None = None,
     seed: int | None = None,
@@ -94,17 +98,23 @@ def attack(
     """Attack a series, or releases of any tool made under a policy.
 
     ``raw`` are the tables that the releases were made from, in order. A series can do without them;
-    attacks that need rows or quasi-identifiers are then not run. At most ``sample`` bets of each
-    attack count. ``highest_lift`` replaces the limit of the policy. ``seed`` makes the draws
-    repeatable.
+    attacks that need rows or quasi-identifiers are then not run. ``draft`` names a draft of the
+    series, which is attacked as its next release; its table is then the last of ``raw``. At
+    most ``sample`` bets of each attack count. ``highest_lift`` replaces the limit of the policy.
+    ``seed`` makes the draws repeatable.
     """
     draw = np.random.default_rng(seed)
+    if draft and releases:
+        raise InputRefused(
+            "a draft is attacked with the series that it belongs to, not with releases of any tool",
+            remedy="give the series alone, or leave out the draft",
+        )
     if sample is not None and sample < 1:
         raise InputRefused("a sample has at least one bet", remedy="give a larger sample, or none")
     progress("reading")
     if series is not None and not releases:
         opened = series if isinstance(series, Series) else Series.open(Path(series))
-        target = series_target(opened, raw, registry, draw)
+        target = series_target(opened, raw, registry, draw, draft)
     elif series is None and releases and policy is not None:
         target = releases_target(releases, policy, raw, registry, draw)
     else:

@@ -36,6 +36,8 @@ class Rows(Undisclosed):
 
     group: NDArray[np.int64]  # of each record; NOBODY where it is not known
     values: pl.Series  # List(String), one a record, unprotected values too
+    number: NDArray[np.int64]  # of each group: where it comes, by its number if it has one, or else
+    # by its first record; NOBODY where it is not known
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,13 +7,14 @@ are suspected more. Wong and others (VLDB 2007); Cormode and others (VLDB 2010).
 Measured on neighbourhoods of the real table: people near a holder, of whom one or two hold the
 value, are grouped as a table of their own, and grouped again with every other choice of as many
 holders. In each group that shows the value, the bet is on the member who holds it in most of the
-worlds with the same groups and counts. Chance is n_s/n.
+worlds with the same groups and counts. A holder, who knows of itself alone, keeps those worlds
+in which it holds the value, and looks for the other one. Chance is n_s/n of those not known.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -29,29 +30,41 @@ Regroup = Callable[[tuple[int, ...]], NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class Minimality:
-    name: str = "minimality"
+    """By somebody who knows nobody's values, or by one of two holders."""
+
+    name: str
+    knows_itself: bool = False
     risk: Risk = "inference"
 
     def guess(self, evidence: Evidence, draw: np.random.Generator) -> Guesses | str:
         if not evidence.neighbourhoods:
             return "the method is not known, or the tables are not given (--raw)"
         limit = float(max(evidence.thresholds, default=1))
-        return together([_bets(each, limit, draw) for each in evidence.neighbourhoods])
+        parts = []
+        for each in evidence.neighbourhoods:
+            known = [int(draw.choice(each.holders))] if self.knows_itself else []
+            if len(each.holders) > len(known):
+                parts.append(_bets(each, known, limit, draw))
+        return together(parts)
 
 
-def _bets(near: Neighbourhood, limit: float, draw: np.random.Generator) -> Guesses:
-    groups, counts, weights = worlds_alike(len(near.person), near.holders, near.regroup)
-    size = np.bincount(groups)
-    place, believed = [], []
-    for group in counts:
-        members = np.flatnonzero(groups == group)
+def _bets(
+    near: Neighbourhood, known: Sequence[int], limit: float, draw: np.random.Generator
+) -> Guesses:
+    groups, worlds = worlds_alike(len(near.person), near.holders, near.regroup)
+    weights = chances_to_hold(worlds, len(near.person), known)
+    is_known = np.isin(np.arange(len(near.person)), known)
+    counts = Counter(groups[[each for each in near.holders if each not in known]].tolist())
+    place, believed, chance = [], [], []
+    for group, count in counts.items():
+        members = np.flatnonzero((groups == group) & ~is_known)
         belief = weights[members]
         best = draw.choice(np.flatnonzero(belief == belief.max()))
         place.append(int(members[best]))
         believed.append(float(belief[best]))
+        chance.append(count / len(members))
     chosen = np.array(place, dtype=np.int64)
     is_holder = np.isin(chosen, near.holders)
-    chance = np.array([counts[int(groups[at])] / size[groups[at]] for at in place])
 
     def is_right(_truth: Truth) -> NDArray[np.bool_]:
         return is_holder
@@ -62,25 +75,36 @@ def _bets(near: Neighbourhood, limit: float, draw: np.random.Generator) -> Guess
         believed=np.array(believed),
         picked=np.ones(len(chosen), dtype=np.bool_),
         threshold=np.full(len(chosen), limit),
-        claimed=chance,
+        claimed=np.array(chance),
         is_right=is_right,
-        by_chance=chance,
+        by_chance=np.array(chance),
     )
 
 
 def worlds_alike(
     people: int, holders: tuple[int, ...], regroup: Regroup
-) -> tuple[NDArray[np.int64], Counter[int], NDArray[np.float64]]:
-    """The groups that come out if ``holders`` hold the value, the holders in each, and how often
-    each person holds it in the worlds with the same groups and counts."""
+) -> tuple[NDArray[np.int64], list[tuple[int, ...]]]:
+    """The groups that come out if ``holders`` hold the value, and the holders of all worlds with
+    the same groups and counts."""
     published = _numbered(regroup(holders))
     counts = Counter(published[list(holders)].tolist())
-    times, worlds = np.zeros(people), 0
-    for others in _candidates(people, len(holders), published, counts):
-        if np.array_equal(_numbered(regroup(others)), published):
-            worlds += 1
-            times[list(others)] += 1
-    return published, counts, times / worlds
+    worlds = [
+        others
+        for others in _candidates(people, len(holders), published, counts)
+        if np.array_equal(_numbered(regroup(others)), published)
+    ]
+    return published, worlds
+
+
+def chances_to_hold(
+    worlds: Sequence[tuple[int, ...]], people: int, known: Sequence[int] = ()
+) -> NDArray[np.float64]:
+    """In which share of the worlds each person holds the value; of those worlds in which the
+    ``known`` holders do."""
+    left = [world for world in worlds if set(known) <= set(world)]
+    times = np.bincount(np.array(left, dtype=np.int64).ravel(), minlength=people)
+    found: NDArray[np.float64] = times / len(left)
+    return found
 
 
 def _candidates(

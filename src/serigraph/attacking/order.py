@@ -2,7 +2,7 @@
 
 The adversary knows in which order the table lists people (by id, by date of admission), or expects
 one. Within a group it puts the first person beside the first record, and so on: rows that are
-written without being shuffled undo the grouping. A problem of files, seen in most tools.
+written without being shuffled undo the grouping. Sweeney (2002), the unsorted matching attack.
 
 Measured: everybody whom this puts beside a record with a protected value.
 """

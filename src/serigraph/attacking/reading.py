@@ -28,7 +28,8 @@ from serigraph.auditing.matching import match, read_regions
 from serigraph.auditing.reading import ReadRelease, read_release
 from serigraph.auditing.sightings import Sightings, sightings_in_ledger, sightings_in_releases
 from serigraph.errors import InputRefused, SeriesError
-from serigraph.ledger import Series
+from serigraph.ledger import ReleaseRecord, Series
+from serigraph.ledger.drafts import beside_releases, find_draft
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import COHORTS, RETIRED, has_part, read_part
 from serigraph.policy import Policy, read_policy
@@ -46,18 +47,33 @@ class Target:
 
 
 def series_target(
-    series: Series, raw: Sequence[Any], registry: Any, draw: np.random.Generator
+    series: Series, raw: Sequence[Any], registry: Any, draw: np.random.Generator, draft: str = ""
 ) -> Target:
-    """All releases of a series. Groups and holders are those of the ledger; the ``raw`` tables and
-    the latest ``registry`` give rows and quasi-identifiers."""
-    releases = series.releases()
+    """All releases of a series, and a ``draft`` behind them if one is named. Groups and holders are
+    those of the ledger; the ``raw`` tables and the latest ``registry`` give rows and
+    quasi-identifiers."""
+    releases, policy = series.releases(), read_policy(series.path / "policy.toml")
+    if draft:
+        layout = Layout(series.path)
+        with beside_releases(layout, find_draft(layout, draft), releases) as (shown, with_draft):
+            return _target_of(Series(shown.root), with_draft, policy, raw, registry, draw)
     if not releases:
         raise SeriesError(
             "there is nothing to attack: no release is out",
             where=str(series.path),
-            remedy="publish a release first",
+            remedy="publish a release first, or name a draft",
         )
-    policy = read_policy(series.path / "policy.toml")
+    return _target_of(series, releases, policy, raw, registry, draw)
+
+
+def _target_of(
+    series: Series,
+    releases: tuple[ReleaseRecord, ...],
+    policy: Policy,
+    raw: Sequence[Any],
+    registry: Any,
+    draw: np.random.Generator,
+) -> Target:
     audited = evidence_of(series, releases)
     sightings = sightings_in_ledger(series, releases, audited)
     recorded = recorded_holders(series, releases, audited)
@@ -81,7 +97,8 @@ def series_target(
         if audited.persists is not None
         else np.zeros(len(audited.values), bool)
     )
-    evidence = _evidence(audited, policy, seen, _classes(series, len(audited.ids)), persisting)
+    classes = _classes(series, releases, len(audited.ids))
+    evidence = _evidence(audited, policy, seen, classes, persisting)
     evidence = replace(evidence, known_members=releases[-1].known_members)
     tables: tuple[NDArray[np.int64], ...] = ()
     if raw:
@@ -130,7 +147,7 @@ def releases_target(
     ]
     audited = gather_evidence(matched, rules)
     sightings = sightings_in_releases(read, matched, audited, has_raw=True)
-    holders = holders_in_releases(frames, rules, choice, audited, sightings)
+    holders, left_out = holders_in_releases(frames, rules, choice, audited, sightings)
     if holders is None:
         raise InputRefused(
             "a table has no sensitive column, so nobody can tell whether an attack is right",
@@ -142,7 +159,7 @@ def releases_target(
     )
     evidence = _evidence(audited, rules, seen, None, np.zeros(len(audited.values), dtype=np.bool_))
     evidence, tables, _ = _with_tables(evidence, read, frames, registry, rules, choice, audited)
-    notes = tuple(note for each in matched for note in each.notes)
+    notes = (*(note for each in matched for note in each.notes), *left_out)
     return _target(evidence, sightings, holders, tables, rules, draw, notes)
 
 
@@ -218,10 +235,12 @@ def _sizes(matched: Matched, told: Sightings) -> NDArray[np.int64]:
     return size
 
 
-def _classes(series: Series, people: int) -> NDArray[np.int64] | None:
+def _classes(
+    series: Series, releases: Sequence[ReleaseRecord], people: int
+) -> NDArray[np.int64] | None:
     """Of each person the class that is promised to be alike: those of a cohort who are left, or who
     retired from it in the same release."""
-    layout, releases = Layout(series.path), series.releases()
+    layout = Layout(series.path)
     cohort = np.full(people, NOBODY, dtype=np.int64)
     retired = np.zeros(people, dtype=np.int64)
     for release in releases:
@@ -321,7 +340,14 @@ def _rows(
     known = (who >= 0) & (group[who] >= 0)
     meant = np.full(int(group_of_row.max()) + 1, NOBODY, dtype=np.int64)
     meant[pairs["shown"].to_numpy()[known]] = group[who[known]]
-    return Rows(meant[group_of_row[release.record_row]], release.record_values)
+    of_record = meant[group_of_row[release.record_row]]
+    number = np.full(int(group.max(initial=-1)) + 1, NOBODY, dtype=np.int64)
+    if release.group is None:
+        groups, first = np.unique(of_record[of_record >= 0], return_index=True)
+        number[groups] = first
+    else:
+        number[meant[meant >= 0]] = np.flatnonzero(meant >= 0)
+    return Rows(of_record, release.record_values, number)
 
 
 def _codes(

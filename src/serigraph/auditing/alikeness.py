@@ -57,11 +57,11 @@ def crowds_of_releases(
     policy: Policy,
     choice: ProtectedChoice,
     known_members: int,
-) -> tuple[CrowdsAfter, ...]:
+) -> FoundCrowds:
     """The crowds of releases of any tool; holders are known if all raw tables have values."""
     seen = sightings_in_releases(releases, matched, evidence, has_raw=bool(raw))
-    holders = holders_in_releases(raw, policy, choice, evidence, seen)
-    return _crowds(evidence, seen, holders, known_members)
+    holders, notes = holders_in_releases(raw, policy, choice, evidence, seen)
+    return _crowds(evidence, seen, holders, known_members), notes
 
 
 def _crowds(

@@ -75,11 +75,7 @@ def holders_in_series(
                     f"it has {counted(fewer, 'holder')} fewer than the release shows",
                 ],
             )
-        if more:
-            notes.append(
-                f"{label}: {counted(more, 'value was', 'values were')} left out of the release, "
-                "and nothing says whose; all who held one count as published holders"
-            )
+        notes += _on_left_out(label, more)
         found.append(held)
     return found, tuple(notes)
 
@@ -109,12 +105,17 @@ def holders_in_releases(
     choice: ProtectedChoice,
     evidence: Evidence,
     sightings: Sequence[Sightings],
-) -> list[PublishedHolders] | None:
-    """The holders of each release of any tool; None where a table does not have the values."""
+) -> tuple[list[PublishedHolders] | None, tuple[str, ...]]:
+    """The holders of each release of any tool, and what to note; None where a table does not have
+    the values."""
     if not raw or any(set(policy.sensitive_columns) - set(table.columns) for table in raw):
-        return None
+        return None, ()
     rows = _read(raw, policy, choice, evidence.ids, evidence.labels)
-    return [_published(each, evidence, seen) for each, seen in zip(rows, sightings, strict=True)]
+    found, notes = [], []
+    for each, label, seen in zip(rows, evidence.labels, sightings, strict=True):
+        found.append(_published(each, evidence, seen))
+        notes += _on_left_out(label, _difference(found[-1], seen, evidence)[1])
+    return found, tuple(notes)
 
 
 def people_with_protected_values(
@@ -224,6 +225,16 @@ def _difference(held: PublishedHolders, seen: Sightings, evidence: Evidence) -> 
     change = np.append(seen.shown_count, np.full(len(held.person), -1))
     left = np.bincount(np.unique(key, return_inverse=True)[1], weights=change).astype(np.int64)
     return int(left[left > 0].sum()), int(-left[left < 0].sum())
+
+
+def _on_left_out(label: str, values: int) -> list[str]:
+    """What to note of so many values of the table that their groups do not show."""
+    if not values:
+        return []
+    return [
+        f"{label}: {counted(values, 'value was', 'values were')} left out of the release, "
+        "and nothing says whose; all who held one count as published holders"
+    ]
 
 
 def _keys(group: NDArray[np.int64], value: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -250,6 +250,7 @@ def _bucketised(
     problems += wrong
     groups, _ = read_text(members[linking], policy.reading)
     linked, _ = read_text(held[linking], policy.reading)
+    numbers = groups.cast(pl.Int64, strict=False)
     first_row = pl.DataFrame({"group": groups}).with_row_index("row").unique("group", keep="first")
     found = pl.DataFrame({"group": linked}).join(
         first_row, on="group", how="left", maintain_order="left"
@@ -270,7 +271,8 @@ def _bucketised(
         cells=_cells(members, policy),
         writing="our values" if is_ours else "any",
         ids=_shown_ids(members, policy) if linking != policy.person.id else None,
-        group=groups.rank("dense").cast(pl.Int64).to_numpy() - 1,
+        group=(groups if numbers.null_count() else numbers).rank("dense").cast(pl.Int64).to_numpy()
+        - 1,
         record_row=rows.astype(np.int64),
         record_values=sets.gather(np.repeat(np.arange(len(sets)), times[is_held])),
         is_counted_in_people=policy.shows_records and _are_records(held.columns, policy),

@@ -62,12 +62,13 @@ def audit_releases(
     ]
     evidence = gather_evidence(matched, rules)
     progress("computing")
-    crowds = judged = crowds_of_releases(
+    crowds, notes = crowds_of_releases(
         read, matched, evidence, tables, rules, choice, known_members
     )
+    judged = crowds
     granted = rules.guarantee.known_members
     if rules.has_persisting_values and granted != known_members:
-        judged = crowds_of_releases(read, matched, evidence, tables, rules, choice, granted)
+        judged, _ = crowds_of_releases(read, matched, evidence, tables, rules, choice, granted)
     return examine(
         evidence,
         rules.threshold,
@@ -76,6 +77,7 @@ def audit_releases(
         notes=(
             *notes_on_known_members(rules.guarantee.known_members),
             *(note for each in matched for note in each.notes),
+            *notes,
         ),
         crowds=crowds,
         above_in_crowds=_above(judged, rules),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,6 +30,9 @@ def command(
         typer.Option(help="The table that each release was made from, in order; repeatable."),
     ] = None,
     registry: Annotated[Path | None, typer.Option(help="The latest population list.")] = None,
+    draft: Annotated[
+        str, typer.Option(help="Attack this draft, as the next release of the series.")
+    ] = "",
     sample: Annotated[
         int | None, typer.Option(min=1, help="Score at most this many bets of each attack.")
     ] = None,
@@ -63,6 +67,7 @@ def command(
             policy=policy if releases else None,
             raw=raw or (),
             registry=registry,
+            draft=draft,
             sample=sample,
             highest_lift=highest_lift,
             seed=seed,
@@ -77,13 +82,17 @@ def command(
 
 
 def _tell(found: Attacked) -> None:
-    say(f"{found.people:,} people, {len(found.releases)} releases")
+    from serigraph.tables.cells import counted
+
+    say(f"{counted(found.people, 'person', 'people')}, {counted(len(found.releases), 'release')}")
     say(
         f"  {'attack':<28} {'bets':>7} {'right':>7} {'claimed':>8} {'lift':>6} "
         f"{'95 % interval':>15} {'chance':>7} {'above':>7} {'certain':>8}"
     )
-    for each in found.findings:
-        say(_line(each))
+    for risk, findings in groupby(found.findings, key=lambda each: each.risk):
+        say(f"  {risk}:")
+        for each in findings:
+            say(_line(each))
     sampled = [each for each in found.findings if each.is_sample]
     if sampled:
         most = max(each.possible for each in sampled)
@@ -101,10 +110,10 @@ def _tell(found: Attacked) -> None:
 def _line(each: Finding) -> str:
     if each.not_run:
         counted = f" ({each.certain:,} certain)" if each.certain else ""
-        return f"  {each.attack:<28} not scored: {each.not_run}{counted}"
+        return f"    {each.attack:<26} not scored: {each.not_run}{counted}"
     between = f"{each.lowest:.2f} to {each.highest:.2f}"
     return (
-        f"  {each.attack:<28} {each.guessed:>7,} {each.right:>7,} {each.claimed:>8.1f} "
+        f"    {each.attack:<26} {each.guessed:>7,} {each.right:>7,} {each.claimed:>8.1f} "
         f"{each.lift:>6.2f} {between:>15} {each.control or 0.0:>7.2f} "
         f"{each.above:>7,} {each.certain:>8,}"
     )

@@ -13,8 +13,9 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Mapping
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -34,6 +35,7 @@ from serigraph.ledger.release import (
     WrittenFile,
     WrittenParts,
     as_json,
+    unsealed,
 )
 from serigraph.ledger.storage import (
     FileDigest,
@@ -251,6 +253,39 @@ def _draft(folder: Path, digest: str, known: Mapping[str, Any]) -> KeptDraft:
         beside=_as_digests(known["beside"]),
         about=known["about"],
     )
+
+
+@contextmanager
+def beside_releases(
+    layout: Layout, draft: KeptDraft, releases: tuple[ReleaseRecord, ...]
+) -> Iterator[tuple[Layout, tuple[ReleaseRecord, ...]]]:
+    """The parts and public files of a series as if a draft were its last release; only to be read.
+
+    Nothing is copied. ``DraftRefused`` if the draft was changed, or does not follow the releases.
+    """
+    if draft.number != len(releases) + 1:
+        raise outdated(draft, "the series is not at the release that the draft was made to follow")
+    check_complete(draft)
+    record = unsealed(
+        draft.entry,
+        draft.number,
+        parts=draft.parts,
+        files=draft.files,
+        id_type=draft.id_type,
+        newcomers=draft.newcomers,
+        members=draft.members,
+        groups=draft.groups,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        seen = Layout(Path(folder))
+        for each in (seen.ledger, seen.releases):
+            each.mkdir()
+        for release in releases:
+            seen.parts(release.number).symlink_to(layout.parts(release.number).absolute())
+            seen.published(release.label).symlink_to(layout.published(release.label).absolute())
+        seen.parts(record.number).symlink_to((draft.folder / PARTS).absolute())
+        seen.published(record.label).symlink_to(draft.public.absolute())
+        yield seen, (*releases, record)
 
 
 def check_complete(draft: KeptDraft) -> None:

@@ -220,6 +220,41 @@ class ReleaseRecord(ShortRepr):
         }
 
 
+def unsealed(
+    draft: ReleaseDraft,
+    number: int,
+    *,
+    parts: tuple[FileDigest, ...],
+    files: tuple[FileDigest, ...],
+    id_type: IdType,
+    newcomers: int,
+    members: int,
+    groups: int,
+) -> ReleaseRecord:
+    """The row of a draft in the catalog, but for its salt and its chain."""
+    return ReleaseRecord(
+        number=number,
+        label=draft.label,
+        published_at=draft.published_at_utc,
+        id_type=id_type,
+        table_digest=draft.table_digest,
+        policy_json=as_json(dict(draft.policy)),
+        protected_json=as_json(draft.protected),
+        threshold=draft.threshold,
+        strategy=draft.strategy,
+        adversary=draft.adversary,
+        summary_json=as_json(dict(draft.summary)),
+        newcomers=newcomers,
+        members=members,
+        groups=groups,
+        parts=parts,
+        files=files,
+        salt="",
+        chain="",
+        state="committed",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class PastExposure:
     """One past group that held a person and a value, with its release."""

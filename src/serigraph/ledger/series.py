@@ -142,7 +142,8 @@ class Series:
         return self.reader().protected_names()
 
     def link_gaps(self) -> LinkGaps:
-        """How many releases lay between everybody's links, and since the last ones."""
+        """How many releases lay between everybody's links, and since the last ones, in the latest
+        releases."""
         return self.reader().link_gaps()
 
     def exposures(self, person: str | int, value: str) -> tuple[PastExposure, ...]:

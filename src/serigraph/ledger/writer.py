@@ -46,8 +46,8 @@ from serigraph.ledger.release import (
     ReleaseDraft,
     ReleaseRecord,
     WrittenParts,
-    as_json,
     check_label,
+    unsealed,
 )
 from serigraph.ledger.storage import (
     FileDigest,
@@ -266,29 +266,18 @@ class Writer:
             sync_tree(self.staging)
             sync(self._layout.staging)
             files = digest_tree(self.staging)
-        unsealed = ReleaseRecord(
-            number=number,
-            label=draft.label,
-            published_at=draft.published_at_utc,
+        record = unsealed(
+            draft,
+            number,
+            parts=parts,
+            files=files,
             id_type=id_type,
-            table_digest=draft.table_digest,
-            policy_json=as_json(dict(draft.policy)),
-            protected_json=as_json(draft.protected),
-            threshold=draft.threshold,
-            strategy=draft.strategy,
-            adversary=draft.adversary,
-            summary_json=as_json(dict(draft.summary)),
             newcomers=newcomers,
             members=members,
             groups=groups,
-            parts=parts,
-            files=files,
-            salt="",
-            chain="",
-            state="committed",
         )
-        check(unsealed)
-        record = self._catalog.append(unsealed, self.releases)
+        check(record)
+        record = self._catalog.append(record, self.releases)
         try:
             self._catalog.commit()
         except StorageError as error:
