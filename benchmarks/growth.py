@@ -29,6 +29,7 @@ FORMS = ("generalised", "bucketised")
 PROTECTED = f"values = {data.NAMES[-10:].tolist()}"  # held by 3.5 % of the people
 STRATEGIES = {
     "constant": 'name = "constant"\nreleases = 60\nreplan = false',
+    "adaptive": 'name = "adaptive"\nreleases = "open"',
     "geometric": 'name = "geometric"\nfactor = 1.2',
 }
 RETURNING = (0.1, 0.8)

@@ -31,6 +31,7 @@ from serigraph.tables import prepare
 
 RELEASES = 20
 HALF = Fraction(1, 2)
+FLOOR = "floor"
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--settings", nargs="+", default=[*BARS, "rates"])
+    parser.add_argument("--strategies", nargs="+", default=[*strategies(RELEASES), FLOOR])
     options = parser.parse_args()
     print("setting      strategy     seed mean size    error suppressed p/limit")
     for seed in range(1, options.seeds + 1):
@@ -160,10 +162,13 @@ def main() -> None:
                 clinic_populations(2023 + seed) if name == "demo" else populations(setting, source)
             )
             for strategy, section in strategies(len(tables)).items():
+                if strategy not in options.strategies:
+                    continue
                 ran = run_populations(replace(setting, strategy=section), tables)
                 print(row(name, strategy, seed, ran, setting.threshold), flush=True)
-            floor = floor_of(setting, tables)
-            print(row(name, "floor", seed, floor, setting.threshold), flush=True)
+            if FLOOR in options.strategies:
+                floor = floor_of(setting, tables)
+                print(row(name, FLOOR, seed, floor, setting.threshold), flush=True)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from serigraph.ledger import ReleaseRecord, Series, cohorts, past
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.reader import RELEASES_COMPARED
+from serigraph.model import link_gaps
+from serigraph.privacy.link_chances import LEARNED_FROM
 
 THIRD = (Person("zoe", 0, ("HIV",)), Person("yul", 0))
 
@@ -93,3 +95,33 @@ def test_whether_values_persist_is_measured_in_the_latest_releases_alone(
     assert opened == {before + 1 + number for number in range(RELEASES_COMPARED)}
     holders = sum("HIV" in person.values for person in FIRST)
     assert kept.returned == kept.kept == holders * (RELEASES_COMPARED - 1)
+
+
+def test_links_are_learned_from_the_latest_releases_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """People and values of earlier releases alone do not count; a series knows how long it is."""
+    made = new_series(tmp_path)
+    before = [(Person("old", 0, ("HIV",)), Person("zoe", 0)), FIRST, SECOND]
+    recent = [(FIRST, SECOND, THIRD)[number % 3] for number in range(LEARNED_FROM)]
+    for number, people in enumerate([*before, *recent]):
+        publish(made, f"r{number}", people)
+    shorter = new_series(tmp_path / "shorter")
+    for number, people in enumerate(recent):
+        publish(shorter, f"r{number}", people)
+    opened: set[int] = set()
+    whole = past.read_files
+
+    def noted(layout: Layout, release: ReleaseRecord, part: str) -> list[bytes]:
+        opened.add(release.number)
+        return whole(layout, release, part)
+
+    expected = shorter.link_gaps()
+    monkeypatch.setattr(past, "read_files", noted)
+    gaps = made.link_gaps()
+    assert opened == {len(before) + 1 + number for number in range(LEARNED_FROM)}
+    assert gaps.releases == len(before) + LEARNED_FROM
+    assert (gaps.again, gaps.waiting) == (expected.again, expected.waiting)
+    assert (gaps.people, gaps.rate) == (expected.people, expected.rate)
+    names = shorter.protected_names()
+    assert expected == link_gaps(shorter.reader().history_of_all(names), len(names))

@@ -59,6 +59,26 @@ def test_no_other_share_makes_the_expected_groups_smaller(
     assert cost(first_share(budget, weights)) <= cost(other) * (1 + 1e-6)
 
 
+@unhurried
+@given(
+    st.floats(1e-300, 40.0) | st.just(0.0),
+    st.lists(st.floats(1e-7, 1.0), min_size=1, max_size=40),
+)
+def test_shares_solve_the_schedule_for_any_budget(budget: float, later: list[float]) -> None:
+    """r (r - 1) w is the same for all links, and together they spend the budget."""
+    weights = [1.0, *sorted(later, reverse=True)]
+    share = first_share(budget, weights)
+    assert 0 < share <= 1
+    if budget > 1e-6:
+        first = -1 / math.expm1(-share * budget)
+        constant = first * (first - 1)
+        ratios = [(1 + math.sqrt(1 + 4 * constant / weight)) / 2 for weight in weights]
+        assert sum(map(spend, ratios)) == pytest.approx(budget, rel=1e-6)
+    else:
+        roots = [math.sqrt(weight) for weight in weights]
+        assert share == pytest.approx(roots[0] / sum(roots), rel=1e-6)
+
+
 @pytest.mark.parametrize("releases", [2, 3, 4])
 def test_the_best_of_all_plans_in_a_tiny_series(releases: int) -> None:
     """All histories of links, by brute force: no fixed ratios on a grid cost less on average."""

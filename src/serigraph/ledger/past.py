@@ -56,24 +56,41 @@ def recall_past(
     check_unread(layout, releases[begin:], PEOPLE, MEMBERS, GROUPS, VALUES)
     past = Past.none(len(ids))
     if begin < len(releases):
-        past = _recall(layout, releases[begin:], asked, protected, partial(progress, "recalling"))
+        report = partial(progress, "recalling")
+        past = _recall(layout, releases[begin:], _rows(asked), len(ids), protected, report)
     return asked, past.after(begin)
+
+
+def recall_members(
+    layout: Layout, releases: tuple[ReleaseRecord, ...], protected: Sequence[str]
+) -> Past:
+    """The past of everybody who was a member of one of these releases, over these alone."""
+    if not releases:
+        return Past.none(0)
+    found = [read_numbers(read_files(layout, each, MEMBERS), "person") for each in releases]
+    is_member = np.zeros(1 + max(int(each.max(initial=0)) for each in found), dtype=np.bool_)
+    for each in found:
+        is_member[each] = True
+    people = int(np.count_nonzero(is_member))
+    row = np.full(len(is_member), people, dtype=np.int32)
+    row[is_member] = np.arange(people)
+    return _recall(layout, releases, row, people, protected, partial(no_progress, "recalling"))
 
 
 def _recall(
     layout: Layout,
     releases: tuple[ReleaseRecord, ...],
-    asked: Numbered,
+    row: NDArray[np.int32],
+    people: int,
     protected: Sequence[str],
     report: Report,
 ) -> Past:
-    """The past of people over some releases; a thread reads each release."""
+    """The past of people over some releases, by the row of each of the ledger's numbers; a thread
+    reads each release."""
     found = parallel_map(
         lambda release: _compositions(layout, release, protected), releases, first_half(report)
     )
     first = [0, *accumulate(held.groups for _, held in found)]
-    row = _rows(asked)
-    people = len(asked.ids)
     columns = np.full((len(releases), people + 1), -1, dtype=np.int32)
 
     def place_members(j: int) -> None:

@@ -19,7 +19,13 @@ from serigraph.ledger.cohorts import (
 from serigraph.ledger.exporting import export_ledger
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import check_id_type, read_people
-from serigraph.ledger.past import id_asked, recall_exposures, recall_names, recall_past
+from serigraph.ledger.past import (
+    id_asked,
+    recall_exposures,
+    recall_members,
+    recall_names,
+    recall_past,
+)
 from serigraph.ledger.person_numbers import Numbered
 from serigraph.ledger.release import PastExposure, ReleaseRecord
 from serigraph.model import (
@@ -31,7 +37,7 @@ from serigraph.model import (
     attendance_of,
     link_gaps,
 )
-from serigraph.privacy.link_chances import LinkGaps
+from serigraph.privacy.link_chances import LEARNED_FROM, LinkGaps
 
 RELEASES_COMPARED = 10
 """How many of the latest releases show whether values persist: what a publication reads, and what
@@ -69,7 +75,9 @@ class Reader:
 
     def transient_names(self) -> tuple[str, ...]:
         """Those of them that the latest release takes as transient."""
-        names = self.protected_names()
+        return self._transient(self.protected_names())
+
+    def _transient(self, names: Sequence[str]) -> tuple[str, ...]:
         kinds = self.releases[-1].persistence_of(names) if self.releases else ()
         return tuple(name for name, kind in zip(names, kinds, strict=True) if kind == "transient")
 
@@ -106,11 +114,11 @@ class Reader:
 
     def link_gaps(self) -> LinkGaps:
         """How many releases lay between everybody's links to transient values, and since the last
-        ones."""
-        if not self.releases:
-            return LinkGaps()
-        names = self.transient_names()
-        return link_gaps(self.history_of_all(names), len(names))
+        ones, in the latest releases."""
+        recent = self.releases[-LEARNED_FROM:]
+        names = self._transient(recall_names(self.layout, recent))
+        past = recall_members(self.layout, recent, names)
+        return link_gaps(past, len(names), out=len(self.releases))
 
     def exposures(self, person: str | int, value: str) -> tuple[PastExposure, ...]:
         """Every past group that held the person and the value, oldest first.

@@ -162,6 +162,10 @@ class Past:
         none = np.full((len(self.group), releases), -1, dtype=np.int32)
         return replace(self, group=np.hstack([none, self.group])) if releases else self
 
+    def latest(self, releases: int) -> Past:
+        """The same over no more than this many releases, the latest ones."""
+        return replace(self, group=self.group[:, max(self.releases - releases, 0) :])
+
     def followed_by(self, group: NDArray[np.integer], held: Compositions) -> Past:
         """The same with one more release: each person's group in it, or -1, and what its groups
         held."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from serigraph.model.past import Past
 from serigraph.model.people import Population
 from serigraph.privacy.adaptive import largest_share
-from serigraph.privacy.link_chances import LinkGaps
+from serigraph.privacy.link_chances import LEARNED_FROM, LinkGaps
 from serigraph.runtime.threads import parallel_map, slices
 
 BINS = 10
@@ -68,8 +68,11 @@ def standing(past: Past, thresholds: Sequence[Fraction]) -> Standing:
     )
 
 
-def link_gaps(past: Past, values: int) -> LinkGaps:
-    """How many releases lay between the links of each pair, and since the last link."""
+def link_gaps(past: Past, values: int, out: int = 0) -> LinkGaps:
+    """How many releases lay between the links of each pair, and since the last link, in the latest
+    releases; ``out`` are out, if these are more than the past has."""
+    out = max(out, past.releases)
+    past = past.latest(LEARNED_FROM)
     releases = past.releases
 
     def part(people: slice) -> NDArray[np.int64]:
@@ -98,7 +101,7 @@ def link_gaps(past: Past, values: int) -> LinkGaps:
             counts[counts > 0].tolist(),
             strict=True,
         ),
-        releases,
+        out,
         len(past.group),
     )
 

@@ -15,11 +15,15 @@ PRIOR_TRIALS = 10  # that the expectation before any data counts for
 PRIOR_HAZARD = 0.5  # of a link just made; every release without another halves it
 SMALLEST_CHANCE_OF_LINKS = 1e-7  # further links less probable than this are not planned for
 FARTHEST = 40  # releases ahead that a plan looks
+LEARNED_FROM = FARTHEST
+"""How many of the latest releases a plan learns from: what a release costs must not grow with the
+series, and people who were there long before say little of those who come back now."""
 
 
 @dataclass(frozen=True)
 class LinkGaps:
-    """Releases between the links of pairs, by (number of the first link, releases): counts only.
+    """Releases between the links of pairs, by (number of the first link, releases), in the latest
+    ``LEARNED_FROM`` releases: counts only.
 
     ``again`` counts pairs whose next link came that many releases later, ``waiting`` those that
     have gone that many releases without another link.
@@ -28,7 +32,7 @@ class LinkGaps:
     again: dict[tuple[int, int], int] = field(default_factory=dict)
     waiting: dict[tuple[int, int], int] = field(default_factory=dict)
     releases: int = 0  # that are out
-    people: int = 0  # who were ever a member
+    people: int = 0  # who were a member of one of the latest
 
     @staticmethod
     def of(
@@ -53,7 +57,8 @@ class LinkGaps:
     @property
     def rate(self) -> float:
         """How many values a person is linked to in a release, on average."""
-        return self.links / (self.releases * self.people) if self.releases and self.people else 0.0
+        chances = min(self.releases, LEARNED_FROM) * self.people
+        return self.links / chances if chances else 0.0
 
 
 def relink_hazards(gaps: LinkGaps, releases: int, base: float = 0.0) -> list[list[float]]:

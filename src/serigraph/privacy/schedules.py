@@ -15,7 +15,6 @@ from functools import lru_cache
 
 from serigraph.privacy.ratios import equal_ratio, log_of
 
-_LEAST, _MOST, _HALVINGS = 1e-12, 1e300, 70  # where c is looked for, and how finely
 SMALLEST_CHANCE = 1e-15  # below it the ratios leave the range in which floats can solve for c
 
 
@@ -60,12 +59,17 @@ def first_share(budget: float, weights: Sequence[float]) -> float:
     """
     if len(weights) == 1:
         return 1.0
-    low, high = math.log(_LEAST), math.log(_MOST)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        spends = [spend(ratio) for ratio in _ratios(math.exp(middle), weights)]
-        low, high = (middle, high) if sum(spends) > budget else (low, middle)
-    return spends[0] / sum(spends)
+    # r (r - 1) = c / w means that spend(r) = 2 asinh(s sqrt(w)), with s = 1 / (2 sqrt(c)). The sum
+    # is concave in s and below 2 s sum(sqrt(w)), so that Newton's steps rise to the solution.
+    roots = [math.sqrt(weight) for weight in weights]
+    if budget <= 0:  # used up: the limit
+        return roots[0] / sum(roots)
+    scale, step = 0.0, budget / 2 / sum(roots)
+    while scale + step > scale:
+        scale += step
+        left = budget - sum(2 * math.asinh(scale * root) for root in roots)
+        step = left / sum(2 * root / math.hypot(1, scale * root) for root in roots)
+    return 2 * math.asinh(scale * roots[0]) / budget
 
 
 def spend(ratio: float) -> float:

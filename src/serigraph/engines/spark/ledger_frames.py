@@ -27,7 +27,7 @@ from serigraph.ledger.parts import (
     open_part,
 )
 from serigraph.ledger.storage import storage_errors
-from serigraph.privacy.link_chances import LinkGaps
+from serigraph.privacy.link_chances import LEARNED_FROM, LinkGaps
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -124,10 +124,11 @@ class LedgerFrames:
 
         if not self._releases:
             return LinkGaps()
+        recent = LedgerFrames(self._session, self._layout, self._releases[-LEARNED_FROM:])
         of_pair = Window.partitionBy("person", "value").orderBy("release")
         following = sql.lead("release").over(of_pair)
         until = sql.coalesce(following, sql.lit(self._releases[-1].number))
-        links = self.members().join(self.values(), ["release", "group"])
+        links = recent.members().join(recent.values(), ["release", "group"])
         links = links.select(
             sql.row_number().over(of_pair).alias("link"),
             (until - sql.col("release")).alias("gap"),
@@ -136,7 +137,7 @@ class LedgerFrames:
         counted = links.groupBy("link", "gap", "is_last").agg(sql.count("*").alias("pairs"))
         with cluster_errors("counting the links so far"):
             rows = counted.collect()
-            people = self.members().select("person").distinct().count()
+            people = recent.members().select("person").distinct().count()
         return LinkGaps.of(
             ((row.link, row.gap, row.is_last, row.pairs) for row in rows),
             len(self._releases),
