@@ -33,7 +33,6 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "TABLE": str(table),
         "SERIES": str(series.path),
         "PERSON": str(made.tables[0][0, 0]),
-        "NEW": str(folder / "new"),
         "EXPORT": str(folder / "export"),
     }
 
@@ -45,7 +44,6 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "publish --help",
         "status SERIES",
         "history SERIES --person PERSON --value HIV",
-        "init NEW --from TABLE --persistence transient",
         "export SERIES EXPORT",
     ],
 )

@@ -64,6 +64,34 @@ def test_every_column_gets_a_role_or_a_note(tmp_path: Path) -> None:
     assert "2024H1.csv" in proposal.policy_text
 
 
+def test_a_question_mark_is_a_missing_cell_in_every_column(tmp_path: Path) -> None:
+    """As in files of hospitals in the United States, whose ids are called patient_nbr, and where
+    a count of diagnoses is no diagnosis."""
+    draw = random.Random(8)
+    marked = {
+        name: [draw.choice([*cells, "?"]) for _ in range(PEOPLE)]
+        for name, cells in {"sex": "MF", "diag_1": ["250", "401", "042"], "cost": "123456"}.items()
+    }
+    table = clinic(number_diagnoses=[draw.randint(1, 9) for _ in range(PEOPLE)], **marked)
+    table = table.rename({"patient_id": "patient_nbr"}).drop("diagnosis", "age")
+    proposal = propose_policy(table, "t.csv", plain=["cost"], persistence="transient")
+    policy, prepared = accepted(table, proposal, tmp_path)
+    assert (policy.person.id, policy.sensitive.column) == ("patient_nbr", "diag_1")
+    assert policy.reading.null_values == ("?",)
+    assert "?" not in {each.name for each in prepared.value_list.all_held}
+    assert policy.plain == {"cost": "numeric"}
+    assert prepared.population.plain["cost"].null_count() == marked["cost"].count("?")
+
+
+def test_plain_columns_that_differ_between_rows_are_refused_at_once() -> None:
+    twice = pl.concat([clinic(cost=list(range(PEOPLE))), clinic(cost=[7] * PEOPLE)])
+    with pytest.raises(TableError) as refused:
+        propose_policy(twice, "t.csv", plain=["cost", "sex"], persistence="transient")
+    assert "one record" in refused.value.what
+    assert len(refused.value.problems) == 1
+    assert "column 'cost' differs" in refused.value.problems[0]
+
+
 def test_digit_codes_get_a_taxonomy_of_masks() -> None:
     files = propose_policy(clinic(), "t.csv").files
     assert list(files) == ["taxonomies/zip.csv"]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from serigraph.cli.output import Json, print_json, say
+from serigraph.cli.output import Json, print_json, say, stages
 from serigraph.cli.value_list import value_lines
 
 
@@ -55,19 +55,22 @@ def command(
     as_json: Json = False,
 ) -> None:
     """Start a series: propose a policy from the first table."""
-    from serigraph.publishing import begin
+    from serigraph.publishing.beginning import STAGES, begin
+    from serigraph.publishing.strategy_section import rehearsed
     from serigraph.tables.addresses import is_path, shown
 
-    begun = begin(
-        series,
-        tables[0] if len(tables) == 1 else tables,
-        person=person,
-        sensitive=sensitive or (),
-        plain=plain or (),
-        query=query,
-        also=also or (),
-        persistence=persistence,
-    )
+    with stages(STAGES) as progress:
+        begun = begin(
+            series,
+            tables[0] if len(tables) == 1 else tables,
+            person=person,
+            sensitive=sensitive or (),
+            plain=plain or (),
+            query=query,
+            also=also or (),
+            persistence=persistence,
+            progress=progress,
+        )
     if as_json:
         print_json(begun)
         return
@@ -81,6 +84,8 @@ def command(
         say(line)
     for reason, names in _by_reason(begun.left_out).items():
         say(f"Left out, not published: {names} ({reason})")
+    for line in rehearsed(begun.strategies):
+        say(line)
     for note in begun.notes:
         say(f"Please check: {note}")
     say("Read the policy and correct it: the promise is fixed once a release is out.")

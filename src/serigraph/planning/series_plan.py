@@ -14,9 +14,10 @@ import polars as pl
 from serigraph.charts import figure
 from serigraph.errors import InputRefused
 from serigraph.ledger import Reader, Series
-from serigraph.model import Past, Population, Standing, ValueOverTime, shares_of, standing
-from serigraph.planning.candidates import Candidate, Threshold, candidates
-from serigraph.planning.outlook import Cover, Outlook, ValueFit, fits, links_left
+from serigraph.model import Past, Population, Standing, ValueOverTime, standing
+from serigraph.planning.candidates import Threshold, candidates
+from serigraph.planning.comparison import Outset, outlook_of, sampled
+from serigraph.planning.outlook import Outlook, ValueFit, fits
 from serigraph.planning.persistence import (
     PersistenceCost,
     persistence_costs,
@@ -24,7 +25,7 @@ from serigraph.planning.persistence import (
 )
 from serigraph.planning.plots import mean_size_chart, ratio_chart
 from serigraph.planning.recommendation import Recommendation, recommend
-from serigraph.planning.rehearsal import Expected, Stage, rehearse
+from serigraph.planning.rehearsal import Expected, rehearse
 from serigraph.planning.returning import ReturnRate, return_rate_of
 from serigraph.policy import Policy, read_policy
 from serigraph.runtime.stages import shows_progress
@@ -33,7 +34,6 @@ from serigraph.tables import ProtectedChoice, prepare, read_table
 from serigraph.tables.value_list import ValueList
 
 STAGES = ("reading", "recalling", "rehearsing")
-_RATIOS = 20  # links to show, at least
 _MORE = 5  # times as many people for cohorts: how many wait depends on how many there are
 
 
@@ -121,77 +121,45 @@ def plan(
     prepared = prepare(rows, policy, everybody, choice)
     # Rehearsals need no plain columns.
     population = replace(prepared.population, plain=pl.DataFrame())
-    is_presence_known = policy.guarantee.adversary == "presence known"
-    cover = Cover(
-        int(population.present.sum()) if is_presence_known else population.size,
-        policy.guarantee.known_members,
-    )
     progress("recalling")
     rate = return_rate_of(opened, past, population, return_rate)
-    stands = _standing(ledger, policy) if past else None
     names = [value.name for value in population.protected]
-    history = ledger.history(population.ids, names)
-    sample, sampled_history = _sample(population, history, most_rehearsed)
+    sample, sampled_history = sampled(
+        population, ledger.history(population.ids, names), most_rehearsed
+    )
     over_time = ledger.kept_values(names, population).over_time(policy.persistence_of)
     as_transient = _all_transient(sample)
-    larger = _all_transient(_sample(population, history, _MORE * most_rehearsed)[0])
+    larger = _all_transient(
+        sampled(population, Past.none(population.size), _MORE * most_rehearsed)[0]
+    )
     is_transient = np.array([not value.persists for value in population.protected], dtype=np.bool_)
     if not is_transient.all():
         # A strategy is about transient values alone.
         population, sample = population.protecting(is_transient), sample.protecting(is_transient)
         sampled_history = ledger.history(sample.ids, sample.protected_names)
+    outset = Outset(
+        policy,
+        population,
+        sample,
+        sampled_history,
+        _standing(ledger, policy) if past else None,
+        ahead,
+        rate.rate,
+    )
     compared = candidates(
         policy,
         ledger.link_gaps,
-        shares_of(
-            population,
-            presence_known=is_presence_known,
-            known_members=policy.guarantee.known_members,
-        ),
+        outset.shares,
         releases=releases,
         return_rate=rate.rate,
         thresholds=_several(thresholds),
         lengths=_several(lengths),
         factors=_several(factors),
     )
-    stage = Stage(
-        form=policy.output.form,
-        method=policy.output.method,
-        minimum_size=policy.guarantee.minimum_group_size,
-        is_presence_known=is_presence_known,
-        sensitive=next(iter(policy.sensitive_columns)),
-        known_members=policy.guarantee.known_members,
-        groups=policy.output.groups,
-    )
     outlooks = []
     for candidate in compared if is_transient.any() or not len(is_transient) else ():
         progress("rehearsing")
-        under = _under(sample, policy, candidate)
-        fitting = fits(_under(population, policy, candidate), candidate, cover)
-        outlooks.append(
-            Outlook(
-                name=candidate.name,
-                short_name=candidate.short_name,
-                threshold=str(candidate.threshold),
-                section=candidate.toml,
-                is_policy=candidate.is_policy,
-                releases=ahead,
-                ratios=candidate.strategy.preview(candidate.threshold, max(releases, _RATIOS)),
-                largest_share=cover.largest_share(
-                    candidate.strategy.preview(candidate.threshold, 1)[0]
-                ),
-                unfit=tuple(each for each in fitting if not each.fits),
-                expected=rehearse(
-                    under,
-                    sampled_history,
-                    candidate.section.strategy,
-                    stage,
-                    releases=ahead,
-                    return_rate=rate.rate,
-                ),
-                left=links_left(candidate, stands, cover, ahead),
-            )
-        )
+        outlooks.append(outlook_of(candidate, outset))
     progress("rehearsing")
     costs = _costs(
         larger,
@@ -202,7 +170,7 @@ def plan(
             as_transient,
             Past.none(as_transient.size),
             compared[0].section.strategy,
-            stage,
+            outset.stage,
             releases=ahead,
             return_rate=rate.rate,
         ),
@@ -217,7 +185,7 @@ def plan(
         releases_ahead=ahead,
         return_rate=rate,
         rehearsed_people=sample.size,
-        values=fits(population, compared[0], cover),
+        values=fits(population, compared[0], outset.cover),
         value_list=prepared.value_list,
         over_time=over_time,
         outlooks=tuple(outlooks),
@@ -274,24 +242,3 @@ def _costs(
 def _standing(ledger: Reader, policy: Policy) -> Standing:
     names = ledger.transient_names()
     return standing(ledger.history_of_all(names), [policy.threshold_of(name) for name in names])
-
-
-def _under(population: Population, policy: Policy, candidate: Candidate) -> Population:
-    """The population under the threshold of a candidate."""
-    return replace(
-        population,
-        protected=tuple(
-            value
-            if value.name in policy.own_thresholds
-            else replace(value, threshold=candidate.threshold)
-            for value in population.protected
-        ),
-    )
-
-
-def _sample(population: Population, history: Past, most: int) -> tuple[Population, Past]:
-    if population.size <= most:
-        return population, history
-    kept = np.zeros(population.size, dtype=np.bool_)
-    kept[np.random.default_rng(1).choice(population.size, most, replace=False)] = True
-    return population.subset(kept), history.subset(kept)

@@ -6,15 +6,22 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from serigraph.ledger import Series
 from serigraph.policy import Persistence, Reading
 from serigraph.publishing.proposal import propose_policy
+from serigraph.runtime.progress import Progress, no_progress
+from serigraph.runtime.stages import shows_progress
 from serigraph.short_repr import ShortRepr
 from serigraph.tables import read_table
 from serigraph.tables.addresses import shown
 from serigraph.tables.value_list import ValueList
+
+if TYPE_CHECKING:
+    from serigraph.planning import Outlook
+
+STAGES = ("reading", "rehearsing")
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,6 +36,7 @@ class NewSeries(ShortRepr):
     sensitive: str  # or several, with commas between them
     value_list: ValueList  # protected and unprotected values of the table
     left_out: dict[str, str]  # column -> why it is not published
+    strategies: tuple[Outlook, ...]  # rehearsed on the table, the best first: the policy's
     notes: tuple[str, ...]
 
     def _facts(self) -> dict[str, object]:
@@ -40,6 +48,7 @@ class NewSeries(ShortRepr):
         }
 
 
+@shows_progress(STAGES)
 def begin(
     series: str | os.PathLike[str],
     table: Any,
@@ -50,6 +59,7 @@ def begin(
     query: str = "",
     also: Sequence[Any] = (),
     persistence: Persistence | None = None,
+    progress: Progress = no_progress,
 ) -> NewSeries:
     """Create the folder of a series, with a policy proposed from a table.
 
@@ -57,8 +67,10 @@ def begin(
     the guess is wrong; ``plain`` names columns to publish as they are, beside the values. ``also``
     are tables of the same people at other times, from which it is measured which values persist;
     ``query`` reads these too. ``persistence`` is what the publisher knows of the values:
-    "transient", "permanent" or "any".
+    "transient", "permanent" or "any". Where all values are transient, every strategy is rehearsed
+    with a sample of the people, and the policy has the best.
     """
+    progress("reading")
     reading = Reading(query=query or None)
     proposal = propose_policy(
         read_table(table, reading),
@@ -68,6 +80,7 @@ def begin(
         plain=plain,
         also=[read_table(each, reading) for each in also],
         persistence=persistence,
+        progress=progress,
     )
     made = Series.create(
         Path(series), {"policy.toml": proposal.policy_text.encode(), **proposal.files}
@@ -81,5 +94,6 @@ def begin(
         sensitive=", ".join(proposal.sensitive),
         value_list=proposal.value_list,
         left_out=proposal.roles.left_out,
+        strategies=proposal.strategies,
         notes=proposal.notes,
     )

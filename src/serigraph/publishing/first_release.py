@@ -1,4 +1,4 @@
-"""What a first release costs where values persist and there is no registry."""
+"""What a proposed policy costs on its own table: a rehearsal before there is a series."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from serigraph.errors import InputRefused
-from serigraph.model import Cohorts
-from serigraph.policy import parse_policy
+from serigraph.model import Cohorts, Population
+from serigraph.policy import Policy, parse_policy
+from serigraph.runtime.progress import Progress, no_progress
 from serigraph.runtime.randomness import SeededRandomness
+from serigraph.runtime.threads import wait_interruptibly
+
+if TYPE_CHECKING:
+    from serigraph.planning import Outlook
 
 
 @dataclass(frozen=True)
@@ -41,19 +47,13 @@ def shown_once(
 ) -> ShownOnce | None:
     """Rehearse the first release of a policy and the files that it refers to; None if the table
     cannot be published, for reasons that ``publish`` will tell."""
-    # These load compiled code, which `init` does without otherwise.
+    # This loads compiled code.
     from serigraph.cohorts import Rules, TooManyHolders, arrange_once
-    from serigraph.tables import prepare
 
-    with tempfile.TemporaryDirectory() as folder:
-        for path, data in files.items():
-            (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
-            (Path(folder) / path).write_bytes(data)
-        try:
-            policy = parse_policy(policy_text, "policy.toml", folder)
-            population = prepare(table, policy).population
-        except InputRefused:
-            return None
+    read = _prepared(table, policy_text, files)
+    if read is None:
+        return None
+    policy, population = read
     rules = Rules(
         size=policy.cohort_size,
         known=policy.guarantee.known_members,
@@ -71,3 +71,40 @@ def shown_once(
         return None
     records = int(np.count_nonzero(made.population.present))
     return ShownOnce(population.size, len(made.retired), int(made.kept.sum()) - records)
+
+
+def strategies(
+    table: pl.DataFrame,
+    policy_text: str,
+    files: Mapping[str, bytes],
+    releases: int,
+    progress: Progress = no_progress,
+) -> tuple[Outlook, ...]:
+    """All strategies, rehearsed under a policy of transient values, the best first; none if the
+    table cannot be published, for reasons that ``publish`` will tell."""
+    from serigraph.engines.compiling import ready_kernels
+    from serigraph.planning.comparison import first_outlooks
+
+    read = _prepared(table, policy_text, files)
+    if read is None:
+        return ()
+    wait_interruptibly(ready_kernels(progress))
+    progress("rehearsing")
+    policy, population = read
+    return first_outlooks(population, policy, releases)
+
+
+def _prepared(
+    table: pl.DataFrame, policy_text: str, files: Mapping[str, bytes]
+) -> tuple[Policy, Population] | None:
+    from serigraph.tables import prepare
+
+    with tempfile.TemporaryDirectory() as folder:
+        for path, data in files.items():
+            (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
+            (Path(folder) / path).write_bytes(data)
+        try:
+            policy = parse_policy(policy_text, "policy.toml", folder)
+            return policy, prepare(table, policy).population
+        except InputRefused:
+            return None

@@ -6,12 +6,13 @@ import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from serigraph.errors import TableError
 from serigraph.policy import Persistence, Policy, Reading
-from serigraph.publishing import persistence_section
+from serigraph.publishing import persistence_section, strategy_section
 from serigraph.publishing.first_plan import (
     FEWEST_RELEASES,
     MOST_RELEASES,
@@ -19,7 +20,7 @@ from serigraph.publishing.first_plan import (
     FirstPlan,
     first_plan,
 )
-from serigraph.publishing.first_release import shown_once
+from serigraph.publishing.first_release import shown_once, strategies
 from serigraph.publishing.proposed_persistence import (
     ProposedPersistence,
     proposed_persistence,
@@ -28,18 +29,24 @@ from serigraph.publishing.proposed_persistence import (
 from serigraph.publishing.proposed_records import (
     FORMS,
     check_records,
+    check_rows_agree,
     classes_across,
     column_sections,
+    missing_texts,
     plain_section,
     transient_section,
 )
 from serigraph.publishing.toml_text import key, one_line, quoted
+from serigraph.runtime.progress import Progress, no_progress
 from serigraph.tables.cells import counted, read_text
 from serigraph.tables.column_guesses import ColumnGuess, masked_digits
 from serigraph.tables.people import read_ids, read_values, repeated_people
 from serigraph.tables.roles import Roles, guess_roles
 from serigraph.tables.value_list import ValueList, list_values
 from serigraph.texts import qualifier
+
+if TYPE_CHECKING:
+    from serigraph.planning import Outlook
 
 MINIMUM_GROUP_SIZE = 5
 COHORT_SIZE = 8  # where a policy with this threshold does not say it
@@ -54,6 +61,7 @@ class Proposal:
     roles: Roles
     sensitive: tuple[str, ...]  # the columns
     value_list: ValueList  # protected and unprotected values of the table
+    strategies: tuple[Outlook, ...]  # rehearsed, the best first; none where values persist
     notes: tuple[str, ...]  # what the publisher should check
 
 
@@ -66,6 +74,7 @@ def propose_policy(
     plain: Sequence[str] = (),
     also: Sequence[pl.DataFrame] = (),
     persistence: Persistence | None = None,
+    progress: Progress = no_progress,
 ) -> Proposal:
     """A policy under which the table can be published, made from guesses to be checked.
 
@@ -79,20 +88,23 @@ def propose_policy(
     check_records(table, sensitive, plain, persistence)
     others = [*sensitive[1:], *plain]
     roles = guess_roles(table.drop(others), person=person, sensitive=next(iter(sensitive), ""))
+    check_rows_agree(table, plain, roles.person)
+    texts = missing_texts(table, [roles.sensitive, *others])
+    roles = replace(roles, missing_texts=tuple(sorted(texts.union(roles.missing_texts))))
     paths = _taxonomy_paths(roles)
     rest = [*plain_section(table, plain), *_rest(roles)]
     described = [*_head(source), *_person(roles), *_quasi_identifiers(roles, paths)]
     if len(sensitive) > 1:
-        return _of_several(table, sensitive, roles, paths, (described, rest))
+        return _of_several(table, sensitive, roles, paths, (described, rest), progress)
     head = [*described, *_sensitive(roles)]
     read = _parsed([*head, *_guarantee(), *rest])
     holders, people = _holders(table, read)
     tables = [table, *also] if also else []
     plan, over_time = _planned(tables, read, holders, people, persistence)
     protected = [*_protected(plan), *persistence_section.section(over_time)]
-    lines = [*head, *protected, *_guarantee(plan), *_strategy(plan), *rest]
-    text = "\n".join(lines)
+    lines = [*head, *protected, *_guarantee(plan)]
     files = _taxonomy_files(table, roles, paths)
+    text, outlooks = _with_strategy(table, files, (lines, rest), plan, progress)
     cost = shown_once(table, text, files) if over_time.persists else None
     return Proposal(
         policy_text=text,
@@ -100,6 +112,7 @@ def propose_policy(
         roles=roles,
         sensitive=(roles.sensitive,),
         value_list=list_values(_parsed(lines), holders),
+        strategies=outlooks,
         notes=(*roles.notes, *_notes(plan), *persistence_section.notes(over_time, cost)),
     )
 
@@ -110,6 +123,7 @@ def _of_several(
     roles: Roles,
     paths: dict[str, str],
     around: tuple[list[str], list[str]],
+    progress: Progress,
 ) -> Proposal:
     """A policy with a section for each sensitive column, ``around`` which its other lines are."""
     described, rest = around
@@ -123,17 +137,20 @@ def _of_several(
     for name in sensitive:
         lines += [*sections[name], *_protected(plans[name], f"sensitive.{key(name)}.protected")]
         lines += transient_section(name)
-    lines += [*classes_across(sensitive), *_guarantee(shortest), *_strategy(shortest), *rest]
+    lines += [*classes_across(sensitive), *_guarantee(shortest)]
+    files = _taxonomy_files(table, roles, paths)
+    text, outlooks = _with_strategy(table, files, (lines, rest), shortest, progress)
     holders = pl.concat(
         holders.with_columns((pl.lit(qualifier(name)) + pl.col("value")).alias("value"))
         for name, (holders, _) in found.items()
     )
     return Proposal(
-        policy_text="\n".join(lines),
-        files=_taxonomy_files(table, roles, paths),
+        policy_text=text,
+        files=files,
         roles=roles,
         sensitive=tuple(sensitive),
         value_list=list_values(_parsed(lines), holders),
+        strategies=outlooks,
         notes=(
             *roles.notes,
             *(f"{name}: {note}" for name, plan in plans.items() for note in _notes(plan)),
@@ -317,17 +334,20 @@ def _guarantee(plan: FirstPlan | None = None) -> list[str]:
     return [*lines, ""]
 
 
-def _strategy(plan: FirstPlan) -> list[str]:
-    allowed = f"allows values held by {plan.share_allowed:.1%} of the people"
-    commonest = f"the commonest has {plan.commonest / plan.people:.1%}"
-    return [
-        *["# A plan for transient values; others are kept without one."] * plan.persists,
-        "[strategy]",
-        'name = "adaptive"  # or "constant", "geometric" (factor), "schedule" (link_chances)',
-        f"releases = {plan.releases}  # to plan the budget for; {allowed}; {commonest}",
-        "# serigraph plan compares all strategies on a table, and recommends the best.",
-        "",
-    ]
+def _with_strategy(
+    table: pl.DataFrame,
+    files: dict[str, bytes],
+    around: tuple[list[str], list[str]],
+    plan: FirstPlan,
+    progress: Progress,
+) -> tuple[str, tuple[Outlook, ...]]:
+    """The policy with the strategy that was best in a rehearsal; values that persist need none."""
+    before, after = around
+    text = "\n".join([*before, *strategy_section.section(plan), *after])
+    if plan.persists:
+        return text, ()
+    outlooks = strategies(table, text, files, plan.releases, progress)
+    return "\n".join([*before, *strategy_section.section(plan, outlooks), *after]), outlooks
 
 
 def _rest(roles: Roles) -> list[str]:

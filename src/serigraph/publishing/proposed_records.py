@@ -11,7 +11,7 @@ from serigraph.policy import Persistence, Reading
 from serigraph.publishing.toml_text import key, quoted
 from serigraph.tables.cells import read_text
 from serigraph.tables.column_guesses import guess_column
-from serigraph.tables.people import missing_columns
+from serigraph.tables.people import contradicting_rows, missing_columns
 from serigraph.tables.sensitive_column import form_of
 
 FORMS = {
@@ -44,6 +44,23 @@ def check_records(
             remedy="if people do not keep these values from one release to the next, nor the cells "
             "of plain columns, say so with --persistence transient; if they do, publish a single "
             "sensitive column and no plain one",
+        )
+
+
+def missing_texts(table: pl.DataFrame, columns: Sequence[str]) -> set[str]:
+    """The texts that stand for missing cells in these columns."""
+    return {text for name in columns for text in guess_column(table[name]).missing_texts}
+
+
+def check_rows_agree(table: pl.DataFrame, plain: Sequence[str], person: str) -> None:
+    """Refuse plain columns that differ between the rows of a person, who has one record."""
+    ids, *cells = (read_text(table[name], Reading())[0] for name in (person, *plain))
+    named = dict(zip(plain, cells, strict=True))
+    if problems := contradicting_rows(ids, named, "the table"):
+        raise TableError(
+            "a person has one record, and plain columns differ between rows",
+            remedy="leave these columns out of --plain, or give each person one row",
+            problems=problems,
         )
 
 
