@@ -40,7 +40,7 @@ def table_of(people: range, hiv: int, seed: int) -> pl.DataFrame:
 def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """What was read or computed, and how often."""
     found: Counter[str] = Counter()
-    read, freeze, recall = Catalog.releases, Policy._frozen_choice, Reader.history_of_all
+    read, freeze, learn = Catalog.releases, Policy._frozen_choice, Reader.link_gaps
 
     def releases(catalog: Catalog) -> tuple[ReleaseRecord, ...]:
         found["catalog"] += 1
@@ -50,13 +50,13 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         found["frozen policy"] += 1
         return freeze(policy)
 
-    def history_of_all(reader: Reader, protected: list[str]) -> object:
-        found["history of all"] += 1
-        return recall(reader, protected)
+    def link_gaps(reader: Reader) -> object:
+        found["links so far"] += 1
+        return learn(reader)
 
     monkeypatch.setattr(Catalog, "releases", releases)
     monkeypatch.setattr(Policy, "_frozen_choice", frozen_choice)
-    monkeypatch.setattr(Reader, "history_of_all", history_of_all)
+    monkeypatch.setattr(Reader, "link_gaps", link_gaps)
     return found
 
 
@@ -76,9 +76,7 @@ def test_once_however_much_is_asked_of_the_ledger(
     release = serigraph.publish(new, series.path, registry=registry, allow_suppression=True)
     assert bool(release.figures["suppressed"]) == (strategy == CONSTANT)
     assert (counted["catalog"], counted["frozen policy"]) == (1, 1)
-    assert counted["history of all"] == (
-        strategy == LEARNED
-    )  # for the strategy; the verifier reads for itself
+    assert counted["links so far"] == (strategy == LEARNED)
     assert len(Series.open(series.path).releases()) == 3
 
 

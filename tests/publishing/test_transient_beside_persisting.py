@@ -19,8 +19,9 @@ import polars as pl
 import pytest
 
 import serigraph
+from serigraph.engines import local
 from serigraph.engines.earlier_releases import ledger_on_disk
-from serigraph.errors import Infeasible, LedgerDamaged
+from serigraph.errors import GuaranteeExceeded, Infeasible, LedgerDamaged
 from serigraph.ledger import Series
 from serigraph.ledger.encoding import encode_groups
 from serigraph.ledger.layout import Layout
@@ -80,7 +81,9 @@ def begin(
     )
 
 
-def publish(series: Series, size: int, held: Sequence[Sequence[str]], seed: int = 1) -> Published:
+def publish(
+    series: Series, size: int, held: Sequence[Sequence[str]], seed: int = 1, suppress: bool = False
+) -> Published:
     """``held`` has the values of the first members of each cohort; the rest are away."""
     people = size * len(held)
     registry = pl.DataFrame({"id": range(people), "q": range(people)})
@@ -96,6 +99,7 @@ def publish(series: Series, size: int, held: Sequence[Sequence[str]], seed: int 
         registry=registry,
         label=f"r{len(series.releases()) + 1}",
         randomness=SeededRandomness(seed),
+        allow_suppression=suppress,
     )
 
 
@@ -175,6 +179,30 @@ def test_who_holds_a_value_that_persists_gives_no_cover(tmp_path: Path, flu: str
     assert len(tally.ways) == (0 if refused else 1)
     for found in tally.ways:
         assert [tally.chance(found, each) for each in range(2)] == [Fraction(1, 6), Fraction(1, 3)]
+
+
+@pytest.mark.parametrize("trusts", [False, True], ids=["as it is", "an engine that forgets"])
+@pytest.mark.parametrize("hiv", [False, True])
+def test_who_holds_a_value_that_persists_hides_no_gap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hiv: bool, trusts: bool
+) -> None:
+    """Six have the flu, which does not fit, and 18 more are away. If these are the 18 of whom the
+    first release told that they have HIV, the six missing records are all of the flu."""
+    series = begin(tmp_path / "s", 4, "1/4")
+    first, others = ["none"] * 4, ["none", "none", "HIV", "HIV"]
+    if not hiv:
+        first = others = ["flu", "none", "none", "none"]  # which uses up the budget for it
+    publish(series, 4, [first] + [others] * 9)
+    held = [["flu", "flu", "none", "none"], *[["flu", "none"]] * 4, *[["none", "none"]] * 5]
+    if trusts:
+        monkeypatch.setattr(local, "excluded_from_gaps", lambda *_: 0)
+    if not hiv:
+        made = publish(series, 4, held, suppress=True)
+        assert "flu" not in made.tables["sensitive"]["value"].to_list()
+        return
+    refusal = (GuaranteeExceeded, "by their absence") if trusts else (Infeasible, "would tell")
+    with pytest.raises(refusal[0], match=refusal[1]):
+        publish(series, 4, held, suppress=True)
 
 
 def test_a_set_excludes_nothing(tmp_path: Path) -> None:

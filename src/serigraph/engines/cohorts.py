@@ -163,6 +163,23 @@ def united(
     return Grouping(group.copy(), low, high, is_point)
 
 
+def excluded_from_gaps(
+    table: Population, cohorts: Arrangement, recorded: Cohorts, plan: Plan
+) -> int:
+    """How many people without a record may be known not to be missing holders of a transient value.
+
+    Where everybody has one value, these are at most all who were published with one that persists,
+    and those whose record is missing because their cohort has as many holders as it may show.
+    """
+    if not plan.has_one_value:
+        return 0
+    arranged = cohorts.population
+    shown = published_holders(arranged, cohorts.cohort, recorded)
+    free = Units.of(cohorts.cohort, shown).size.sum()
+    withheld = np.count_nonzero(table.present[cohorts.kept]) - np.count_nonzero(arranged.present)
+    return int(arranged.size - free + withheld)
+
+
 def facts_on_cohorts(
     table: Population, recorded: Cohorts, cohorts: Arrangement, proof: Proof
 ) -> CohortFacts:

@@ -12,7 +12,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.cohorts import Arrangement
-from serigraph.engines.cohorts import CohortsBefore, arranged, facts_on_cohorts, united
+from serigraph.engines.cohorts import (
+    CohortsBefore,
+    arranged,
+    excluded_from_gaps,
+    facts_on_cohorts,
+    united,
+)
 from serigraph.engines.interface import Plan, VerifiedRelease
 from serigraph.engines.suppression import (
     Counts,
@@ -81,6 +87,9 @@ def make_release(
                 remedy="wait until more people are in the table, or start a new series",
             )
     whole, hopeless = population, ""
+    excluded = 0
+    if cohorts is not None:
+        excluded = excluded_from_gaps(table, cohorts, before.recorded, plan)
 
     def form(population: Population, past: Past, demand: Demand) -> Grouping | NDArray[np.int32]:
         if cohorts is not None:
@@ -88,11 +97,11 @@ def make_release(
         return formed(population, past, demand, plan, randomness, progress=progress)
 
     try:
-        population, past, grouping = _fitted(whole, past, plan, randomness, form)
+        population, past, grouping = _fitted(whole, past, plan, randomness, form, excluded)
         if not population.present.any():
             hopeless = "suppression would leave nobody to publish"
         elif population is not whole:
-            check_gaps(whole, population, earlier, plan.label, plan.known_members)
+            check_gaps(whole, population, earlier, plan.label, plan.known_members, excluded)
     except GuaranteeExceeded as exceeded:
         hopeless = exceeded.what
     except TellingGaps as telling:
@@ -126,13 +135,14 @@ def _fitted(
     plan: Plan,
     randomness: Randomness,
     form: Callable[[Population, Past, Demand], Grouping | NDArray[np.int32]],
+    excluded: int,
 ) -> tuple[Population, Past, Grouping]:
     """Groups that allow all their values, and the people in them. A value that exceeds somebody's
     budget is withdrawn from the release altogether: to keep it away from that person alone would
     reveal where it was."""
     population = whole
     while True:
-        population = thinned(whole, population, plan, randomness)
+        population = thinned(whole, population, plan, randomness, excluded)
         # Members of a cohort without a record are listed with it, so that nobody misses them.
         leaves_holes = plan.is_presence_known and plan.form == "bucketised" and not plan.cohorts
         if leaves_holes and not population.present.all():

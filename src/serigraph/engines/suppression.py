@@ -175,15 +175,16 @@ def cover_of(people: int, plan: Plan) -> int:
 
 
 def thinned(
-    whole: Population, population: Population, plan: Plan, randomness: Randomness
+    whole: Population, population: Population, plan: Plan, randomness: Randomness, excluded: int = 0
 ) -> Population:
     """The population without the holders of a value that exceed what any grouping allows.
 
     ``whole`` is the population before suppression. What its gaps reveal is charged to the
-    thresholds; ``TellingGaps`` if nothing is left of one.
+    thresholds; ``TellingGaps`` if nothing is left of one. So many people are ``excluded`` from
+    those whose value may be missing.
     """
     while True:
-        population = charged(whole, population, plan.known_members)
+        population = charged(whole, population, plan.known_members, excluded)
         base = demand_of(population.protected, plan).base_targets(population)
         # Where presence is known, people who lose their record no longer give cover to others.
         people = len(population.values) if plan.is_presence_known else population.size
@@ -203,7 +204,9 @@ def withdrawn(population: Population, values: NDArray[np.int32]) -> Population:
     return population.without(holder[is_held], population.held[is_held])
 
 
-def charged(whole: Population, population: Population, known_members: int) -> Population:
+def charged(
+    whole: Population, population: Population, known_members: int, excluded: int = 0
+) -> Population:
     """The population with the thresholds that its gaps leave; see `serigraph.privacy.gaps`."""
     if population is whole:
         return population
@@ -222,7 +225,7 @@ def charged(whole: Population, population: Population, known_members: int) -> Po
     protected = []
     for number, each in enumerate(whole.protected):
         risk = gap_risk(
-            without_record=without_record,
+            without_record=without_record - excluded,
             missing_without_record=int(missing[number] - missing_silently[number]),
             silent=records - int(holders[number]),
             missing_silently=int(missing_silently[number]),

@@ -54,7 +54,8 @@ class Assumption:
         stated = protected.get("persistence", {})
         listed = protected.get("values", "all")
         names = {*(listed if isinstance(listed, list) else ()), *protected["classes"]}
-        is_open = not isinstance(listed, list)  # more values may be protected than are named
+        # More values, or classes, may be protected than are named.
+        is_open = not isinstance(listed, list) or "closeness" in protected
         default = stated.get(DEFAULT)
         unnamed = is_open or bool(names - stated.keys())
         kinds = {stated[name] for name in stated.keys() - {DEFAULT}}
@@ -145,7 +146,7 @@ def overridden_values(
     wrong = [
         name
         for name in names
-        if not (name in policy.protected_classes or choice.covers(name))
+        if not (name in policy.class_rules or choice.covers(name))
         or policy.persistence_of(name) != "transient"
     ]
     if wrong:

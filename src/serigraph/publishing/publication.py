@@ -99,7 +99,7 @@ def release(  # one keyword per option of a release; one straight sequence
     assume_transient: Collection[str] = (),
     wait: float = 0.0,
     after: str | None = None,
-    sign: str | os.PathLike[str] | None = None,
+    sign: str | os.PathLike[str] | SigningKey | None = None,
     progress: Progress = no_progress,
     randomness: Randomness | None = None,
     documents: Documents = without_documents,
@@ -121,8 +121,8 @@ def release(  # one keyword per option of a release; one straight sequence
     policy, which calls them transient; every report says so.
 
     ``after`` is the chain digest that the latest release must have, empty if there must be none;
-    otherwise ``SeriesDiverged``. ``sign`` is the path of the private key to sign the certificate
-    with; `serigraph.make_key` makes one.
+    otherwise ``SeriesDiverged``. ``sign`` is the private key to sign the certificate with, or the
+    path of one; `serigraph.make_key` makes one.
 
     ``engine`` says where the release is made: `serigraph.Local`, or `serigraph.Spark` for a
     cluster. A Spark data frame implies Spark.

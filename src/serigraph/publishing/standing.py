@@ -18,6 +18,7 @@ from serigraph.ledger import PastExposure, Reader, ReleaseRecord, Series, notes_
 from serigraph.ledger.parts import COHORTS, has_part
 from serigraph.model import ValueOverTime, standing
 from serigraph.policy import Persistence, Policy, read_policy
+from serigraph.policy.classes import ProtectedClasses
 from serigraph.privacy.alikeness import crowd_probability
 from serigraph.privacy.breach import breach_probability
 from serigraph.publishing.persistence import Assumption, notes_on_persistence
@@ -199,9 +200,9 @@ def history(
     published = ledger.protected_names()
     for release in ledger.releases[-1:]:
         choice = ProtectedChoice.from_json(release.protected_json)
-        classes = release.policy["protected"]["classes"]
+        classes = ProtectedClasses(release.policy)
         if not (choice.covers(value) or value in classes):
-            raise _unprotected(value, choice, classes, published, str(opened.path))
+            raise _unprotected(value, choice, classes.listed, published, str(opened.path))
     return PersonHistory(
         value=value,
         threshold=threshold_left(ledger.releases, policy, value),

@@ -22,9 +22,14 @@ def check_gaps(
     earlier: EarlierReleases,
     where: str,
     known_members: int = 0,
+    excluded: int = 0,
 ) -> tuple[Gap, ...]:
-    """What the table has and the release lacks, after charging it to everybody's past."""
-    gaps = _find_gaps(whole, population, where, known_members)
+    """What the table has and the release lacks, after charging it to everybody's past.
+
+    Of people without a record so many are ``excluded`` at most: they may be known to hold a value
+    that persists, and no other one.
+    """
+    gaps = _find_gaps(whole, population, where, known_members, excluded)
     missing = {gap.value for gap in gaps}
     _check_everybody(
         earlier, [value for value in population.protected if value.name in missing], where
@@ -33,7 +38,7 @@ def check_gaps(
 
 
 def _find_gaps(
-    whole: Population, population: Population, where: str, known_members: int
+    whole: Population, population: Population, where: str, known_members: int, excluded: int
 ) -> tuple[Gap, ...]:
     """The holders that the table has and the release lacks, by value, and what is charged.
 
@@ -70,7 +75,7 @@ def _find_gaps(
         without = len(missing) - with_record
         risk = max(
             Fraction(with_record, max(len(recorded) - len(now) - known_members, with_record, 1)),
-            Fraction(without, max(without_record - known_members, without, 1)),
+            Fraction(without, max(without_record - excluded - known_members, without, 1)),
         )
         if risk > was.threshold:
             raise GuaranteeExceeded(

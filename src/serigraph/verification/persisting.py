@@ -58,6 +58,13 @@ class CohortFindings(Undisclosed):
     is_new: NDArray[np.bool_]
     retired: pl.Series
     excluded: NDArray[np.int64] | None = None  # by cohort: who cannot hold a transient value
+    withheld: int = 0  # records of holders beyond what their cohort may show
+
+    @property
+    def excluded_from_gaps(self) -> int:
+        """How many people without a record cannot be missing holders of a transient value; more
+        are not counted, whether they have a record or not."""
+        return 0 if self.excluded is None else int(self.excluded.sum()) + self.withheld
 
     def excluded_from(self, group: NDArray[np.int64], groups: int) -> NDArray[np.int64] | None:
         """How many people of each of the first ``groups`` cannot hold a transient value; None if
@@ -154,6 +161,7 @@ def check_persisting(
         crowds = _crowds(roll, recorded, (population, roll.in_release), values)
         worst = check_crowds(crowds, values, rules.known_members, where)
     crowd = crowds.cell // crowds.values
+    records = np.count_nonzero(table.present[roll.row])
     return CohortFindings(
         worst=tuple(worst),
         pairs=int(crowds.size[crowd].sum()),
@@ -161,6 +169,7 @@ def check_persisting(
         is_new=proposed.cohort >= recorded.formed,
         retired=proposed.retired,
         excluded=_excluded(roll, recorded, population) if rules.terms.has_one_value else None,
+        withheld=int(records - np.count_nonzero(arranged.present)),
     )
 
 

@@ -70,9 +70,6 @@ def verify(
     may know who is present, ``check_shown_once``.
     """
     check_stated(population, proposal, table, cohort_terms, where)
-    gaps: tuple[Gap, ...] = ()
-    if whole is not None and whole is not population:
-        gaps = check_gaps(whole, population, earlier, where, known_members)
     check_proposal(population, proposal, where)
     check_rows(population, proposal, where)
     shown = Shown.of(population, proposal.group, shows_all=cohort_terms is not None)
@@ -87,6 +84,10 @@ def verify(
             standing = check_shown_once(release, earlier, proposal, proposal.cohorts, rules)
         else:
             standing = check_persisting(release, earlier, proposal.group, proposal.cohorts, rules)
+    gaps: tuple[Gap, ...] = ()
+    if whole is not None and whole is not population:
+        of_gaps = 0 if standing is None else standing.excluded_from_gaps
+        gaps = check_gaps(whole, population, earlier, where, known_members, of_gaps)
     excluded = None if standing is None else standing.excluded_from(shown.group, len(size))
     transient = without_persisting(population)
     charged = Composition.of(
