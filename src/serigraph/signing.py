@@ -58,31 +58,42 @@ class SigningKey:
     _key: Ed25519PrivateKey
 
     @staticmethod
-    def read(path: str | os.PathLike[str]) -> SigningKey:
-        """Read a private key, with the passphrase from the environment if it is encrypted."""
+    def read(key: str | os.PathLike[str] | SigningKey) -> SigningKey:
+        """Read a private key from its file, if it is not read already; the passphrase comes from
+        the environment if it is encrypted."""
+        if isinstance(key, SigningKey):
+            return key
+        _require_cryptography()
+        return SigningKey.from_pem(_content(Path(key)), str(key))
+
+    @staticmethod
+    def from_pem(content: bytes, where: str, passphrase: bytes | None = None) -> SigningKey:
+        """The private key in the content of a file. One that is encrypted needs a passphrase, by
+        default that of the environment."""
         _require_cryptography()
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-        content = _content(Path(path))
-        passphrase = _passphrase() if content.startswith(_LOCKED) else None
+        is_locked = content.startswith(_LOCKED)
         try:
-            key = load_pem_private_key(content, passphrase)
+            key = load_pem_private_key(
+                content, (passphrase or _passphrase()) if is_locked else None
+            )
         except TypeError:
             raise InputRefused(
                 "the private key is encrypted with a passphrase",
-                where=str(path),
-                remedy=f"set the environment variable {PASSPHRASE} to the passphrase",
+                where=where,
+                remedy=f"give its passphrase, to a command in the variable {PASSPHRASE}",
             ) from None
         except (ValueError, UnsupportedAlgorithm):
             key = None
         if not isinstance(key, Ed25519PrivateKey):
             raise InputRefused(
                 "this is not a private Ed25519 key in a PEM file, or the passphrase is wrong",
-                where=str(path),
-                remedy=f"give the private key that 'serigraph key' made, and its passphrase in "
-                f"{PASSPHRASE}",
+                where=where,
+                remedy="give the private key that 'serigraph key' made, and its passphrase, to a "
+                f"command in {PASSPHRASE}",
             )
         return SigningKey(key)
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from serigraph.web.desk import Desk
 from serigraph.web.entrance import Entrance
@@ -105,7 +105,7 @@ async def _answered(
             "http_version": "1.1",
             "method": method,
             "scheme": "http",
-            "path": target,
+            "path": unquote(target),  # as a server does
             "raw_path": target.encode(),
             "root_path": "",
             "query_string": query.encode(),

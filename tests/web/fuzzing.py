@@ -57,12 +57,30 @@ ODD = (
     "on",
     "release",
     "raw",
+    "sex",
+    "intervals",
+    "flat",
+    "-----BEGIN ENCRYPTED PRIVATE KEY-----",
+    "HIV;chronic;*\nflu;*",
 )
 FIELDS = (
     *("table", "registry", "label", "policy", "digest", "changed", "values_job", "threshold"),
     *("releases", "return_rate", "minimum_group_size", "job", "outlook", "draft", "typed", "name"),
     *("root", "person", "value", "sure", "sensitive", "pick", "shown", "tolerate", "series", "raw"),
     *("role:born", "kind:born", "role:\0", "persistence", "adversary", "assume_transient"),
+    *(
+        "key",
+        "passphrase",
+        "approvals",
+        "column",
+        "by",
+        "parts",
+        "file",
+        "text",
+        "chosen",
+        "parent",
+    ),
+    *("move", "people", "rounds", "queries", "seed"),
 )
 HEADERS = ("x_fragment", "content_type", "x_name", "accept", "range", "if_none_match", "cookie2")
 

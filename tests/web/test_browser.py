@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import serigraph
+from serigraph.signing import PASSPHRASE
 from web.browsing import Server, Tab, browsing, serving
 from web.conftest import table_of
 
@@ -162,6 +163,72 @@ def test_an_officer_looks_and_changes_nothing(browser: Any, published: Path) -> 
         report.value.wait_for_load_state()
         assert "Release 2024H1" in report.value.title()
     assert before == sorted((path, path.stat().st_mtime_ns) for path in published.rglob("*.toml"))
+
+
+def test_trees_keys_and_attacks_without_a_terminal(
+    browser: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = folder / "clinic" / "policy.toml"
+    policy.write_text(policy.read_text() + "[signing]\napprovals = 1\n")
+    signer = serigraph.make_key(tmp_path / "signer.key")
+    monkeypatch.setenv(PASSPHRASE, "horse staple")
+    approver = serigraph.make_key(tmp_path / "approver.key")
+    monkeypatch.delenv(PASSPHRASE)
+    with serving(folder) as server:
+        _, tab = _inside(browser, server)
+        page = tab.page
+        tab.go("text=clinic")
+        tab.go("nav >> text=Policy")
+        tab.upload(tmp_path / "2024H1.csv")
+        page.click("#read-values")
+        tab.wait("td:has-text('every cell is a number')")
+        assert not tab.has("td:has-text('P0001')")  # masked
+        page.click("#unmask")
+        tab.wait("td:has-text('P0001')")
+        tab.look("policy-with-table")
+        tab.go("nav >> text=Taxonomies")
+        page.select_option("#by", "flat")
+        page.click("#build")
+        tab.wait("#tree")
+        page.check("#tree input[value=m]")
+        page.fill("#parent", "known")
+        page.click("#move")
+        tab.wait(".tree .tree .tree label:has-text('m')")
+        assert "m;known;*" in page.input_value("#text")
+        page.fill("#text", "f;known;*")
+        tab.wait(".lacking:has-text('m')")
+        tab.look("taxonomies")
+        page.set_viewport_size(PHONE)
+        tab.look("taxonomies-phone")
+        page.set_viewport_size(WIDE)
+        page.check(".lacking input")
+        page.fill("#parent", "known")
+        page.click("#move")
+        tab.wait("text=Every value of the table is in it")
+        page.click("#save")
+        tab.wait("text=The taxonomy is saved")
+        tab.go("nav >> text=Publish")
+        page.click("text=Sign the certificate")
+        page.set_input_files("#sign-key", str(signer.private))
+        page.click("#draft")
+        tab.wait("text=the draft has 0")
+        page.set_input_files("#approve-1-key", str(approver.private))
+        page.click("#approve-1")
+        tab.wait("text=is encrypted with a passphrase")
+        tab.look("approvals")
+        page.fill("#approve-1-passphrase", "horse staple")
+        page.press("#approve-1-passphrase", "Enter")
+        tab.wait(f".digest:has-text('{approver.fingerprint}')")
+        page.type("#typed-1", "2024H1")
+        page.press("#typed-1", "Enter")
+        tab.wait("text=2024H1, is published")
+        tab.go("text=All releases")
+        page.click("text=Attack with these tables")
+        tab.wait("h2:has-text('Attacks')")
+        tab.look("attacked")
+    certificate = folder / "clinic/releases/2024H1/certificate.json"
+    found = serigraph.verify(certificate, key=[signer.public, approver.public])
+    assert (found.signed_by, found.approved_by) == (signer.fingerprint, (approver.fingerprint,))
 
 
 def test_work_survives_a_reload_and_ends_when_it_is_cancelled(

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from serigraph.web import guard, site
+import serigraph
+from serigraph.web import guard, places, site
 from serigraph.web.entrance import Entrance
 from serigraph.web.places import Places
-from serigraph.web.screens import home
+from serigraph.web.screens import home, publishing
 from web.asking import HOST, Answer, Site, opened
+from web.conftest import table_of
 
 Attack = Callable[[Site], Answer]
 
@@ -170,6 +172,22 @@ def test_every_answer_has_every_header(folder: Path, monkeypatch: pytest.MonkeyP
                 name == "content-security-policy" and answer.headers[name] == guard.DOCUMENT_POLICY
             )
     assert "unsafe" not in guard.HEADERS["content-security-policy"]
+    expected = set(guard.HEADERS)
+    monkeypatch.setattr(guard, "HEADERS", {})
+    with opened(folder) as inside:  # without the defence
+        assert not expected & inside.get("/").headers.keys()
+
+
+def test_no_file_of_a_draft_but_its_report_is_shown(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft = serigraph.draft(table_of(240), folder / "clinic", label="2024H1")
+    with opened(folder) as inside:
+        address = f"{_series(inside.enter())}/drafts/{draft.name}"
+        assert inside.get(f"{address}/report.html").status == 200
+        assert inside.get(f"{address}/table.csv").status == 422
+        monkeypatch.setattr(publishing, "_FILES", ("report.html", "table.csv"))
+        assert inside.get(f"{address}/table.csv").status == 200  # without the defence
 
 
 def test_what_nobody_foresaw_is_told_without_its_words(
@@ -225,6 +243,14 @@ def test_no_series_is_made_outside(name: str, folder: Path) -> None:
         Places([folder]).new(0, name)
 
 
+def test_without_a_check_of_its_name_a_series_is_made_outside(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "_NAME", re.compile(".*", re.DOTALL))
+    for name in ("a/../../outside", "/etc/x"):
+        assert not Places([folder]).new(0, name).resolve().is_relative_to(folder)
+
+
 def test_a_link_that_leads_out_is_not_followed(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -267,6 +293,7 @@ def test_for_looking_only_nothing_can_be_made(folder: Path) -> None:
             series + "/policy": {"policy": "x"},
             series + "/plan/adopt": {"job": "x"},
             series + "/publish/draft": {"table": table},
+            series + "/publish/approve": {"draft": "x"},
             series + "/publish/commit": {"draft": "x"},
             series + "/publish/discard": {"draft": "x"},
             series + "/report": {},

@@ -14,26 +14,13 @@ import polars as pl
 import pytest
 
 import serigraph
-from serigraph.web.jobs import Job
-from web.asking import Answer, Site, opened
+from serigraph.signing import PASSPHRASE
+from serigraph.web import pages
+from web.asking import Answer, opened
 from web.conftest import POLICY, SECRET, table_of
+from web.waiting import done, series_of
 
 SCRIPT = "<script>alert(1)</script>"
-
-
-def _series(inside: Site) -> str:
-    return f"/series/{inside.desk.places.all()[0].key}"
-
-
-def _done(inside: Site, answer: Answer | None = None) -> Job:
-    """Wait for the newest job."""
-    job = list(inside.desk.jobs._jobs.values())[-1]
-    until = time.monotonic() + 120
-    while not job.is_over and time.monotonic() < until:
-        time.sleep(0.05)
-        job = inside.desk.jobs.get(job.key) or job
-    assert job.state == "done", job.error
-    return job
 
 
 def _form(page: Answer, **changes: str) -> dict[str, Any]:
@@ -43,7 +30,9 @@ def _form(page: Answer, **changes: str) -> dict[str, Any]:
     return {"digest": digest[1], **changes}
 
 
-def test_hostile_names_and_values_are_text_everywhere(tmp_path: Path) -> None:
+def test_hostile_names_and_values_are_text_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = tmp_path / "data"
     root.mkdir()
     column, value = f"diag{SCRIPT}", f'"{SCRIPT}&{{{{7*7}}}}'
@@ -56,7 +45,7 @@ def test_hostile_names_and_values_are_text_everywhere(tmp_path: Path) -> None:
         assert json.loads(answer.text)["name"] == "script_"
         key = inside.upload(tmp_path / "hostile.csv")
         inside.post("/new/inspect", {"table": key, "sensitive": column})
-        job = _done(inside)
+        job = done(inside)
         page = inside.get(f"/new?job={job.key}")
         shown = inside.post(f"/preview/{job.key}")
         text = job.result["policy"]
@@ -65,15 +54,22 @@ def test_hostile_names_and_values_are_text_everywhere(tmp_path: Path) -> None:
         )
         made = inside.post("/new", {"job": job.key, "policy": text, "name": "odd", "root": "0"})
         assert made.status == 303, made.text
-        pages = [page, shown, edited, inside.get(made.headers["location"])]
-        series = _series(inside)
-        pages += [inside.get(series + each) for each in ("", "/policy", "/publish", "/person")]
-        pages.append(inside.post(series + "/policy/edit", {"policy": SCRIPT, "changed": "policy"}))
-        pages.append(inside.post(series + "/plan/ratios", {"threshold": SCRIPT}))
-    for answer in pages:
+        answers = [page, shown, edited, inside.get(made.headers["location"])]
+        series = series_of(inside)
+        tabs = ("", "/policy", "/taxonomies", "/publish", "/person")
+        answers += [inside.get(series + each) for each in tabs]
+        answers.append(
+            inside.post(series + "/policy/edit", {"policy": SCRIPT, "changed": "policy"})
+        )
+        answers.append(inside.post(series + "/plan/ratios", {"threshold": SCRIPT}))
+        unescaped = pages._environment().overlay(autoescape=False)
+        monkeypatch.setattr(pages, "_environment", lambda: unescaped)
+        attacked = inside.post(f"/preview/{job.key}")
+    for answer in answers:
         assert answer.status in (200, 422)
         assert "alert(1)</script>" not in answer.text
         assert "49" not in answer.text or "7*7" in answer.text
+    assert "alert(1)</script>" in attacked.text  # without the defence
     assert "&lt;script&gt;alert(1)" in shown.text
 
 
@@ -85,7 +81,7 @@ def test_cells_are_masked_until_they_are_asked_for(tmp_path: Path) -> None:
     with opened(root) as inside:
         inside.enter()
         inside.post("/new/inspect", {"table": inside.upload(tmp_path / "t.csv")})
-        job = _done(inside)
+        job = done(inside)
         page = inside.get(f"/new?job={job.key}")
         assert SECRET not in page.text
         assert page.text.count("•••") == 4 * 50
@@ -94,7 +90,7 @@ def test_cells_are_masked_until_they_are_asked_for(tmp_path: Path) -> None:
 
 def test_controls_edit_the_text_and_frozen_ones_are_refused(published: Path) -> None:
     with opened(published) as inside:
-        series = _series(inside.enter())
+        series = series_of(inside.enter())
         page = inside.get(series + "/policy")
         assert "are frozen" in page.text
         for changed, new, refused in (
@@ -120,10 +116,10 @@ def test_controls_edit_the_text_and_frozen_ones_are_refused(published: Path) -> 
 
 def test_protected_values_are_picked_from_the_table(folder: Path, tmp_path: Path) -> None:
     with opened(folder) as inside:
-        series = _series(inside.enter())
+        series = series_of(inside.enter())
         key = inside.upload(tmp_path / "2024H1.csv")
         inside.post(series + "/policy/values", {"table": key, "policy": POLICY})
-        job = _done(inside)
+        job = done(inside)
         assert {each["name"]: each["people"] for each in job.result["values"]}["HIV"] == 6
         form = {
             "policy": POLICY,
@@ -133,6 +129,11 @@ def test_protected_values_are_picked_from_the_table(folder: Path, tmp_path: Path
             "pick": ["HIV", "flu"],
         }
         answer = inside.post(series + "/policy/edit", form)
+        shown = inside.get(f"/jobs/{job.key}").text
+        assert shown.count("•••") == 4 * 50
+        assert "P0001" not in shown + answer.text
+        assert "P0001" in inside.post(f"/preview/{job.key}").text
+    assert "every cell is a number" in answer.text  # why the column has its kind
     assert "&#34;flu&#34;" in answer.text
     assert answer.text.count(" checked") == 2
 
@@ -140,10 +141,10 @@ def test_protected_values_are_picked_from_the_table(folder: Path, tmp_path: Path
 def test_a_misspelt_value_shows_what_the_table_has(folder: Path, tmp_path: Path) -> None:
     wrong = POLICY.replace('["HIV"]', '["fractur"]')
     with opened(folder) as inside:
-        series = _series(inside.enter())
+        series = series_of(inside.enter())
         key = inside.upload(tmp_path / "2024H1.csv")
         inside.post(series + "/policy/values", {"table": key, "policy": wrong})
-        job = _done(inside)
+        job = done(inside)
         form = {"policy": wrong, "changed": "", "values_job": job.key}
         assert "the table has fracture" in inside.post(series + "/policy/edit", form).text
 
@@ -152,17 +153,17 @@ def test_a_label_has_to_be_typed_and_the_zip_holds_what_is_public(
     folder: Path, tmp_path: Path
 ) -> None:
     with opened(folder) as inside:
-        series = _series(inside.enter())
+        series = series_of(inside.enter())
         key = inside.upload(tmp_path / "2024H1.csv")
         inside.post(series + "/publish/draft", {"table": key})
-        _done(inside)
+        done(inside)
         (draft,) = serigraph.drafts(folder / "clinic")
         assert "P0" not in inside.get(series + "/publish").text
         for typed in ("", "2024h1", "2024H1 "):
             form = {"draft": draft.name, "typed": typed}
             assert inside.post(series + "/publish/commit", form).status == 422
         inside.post(series + "/publish/commit", {"draft": draft.name, "typed": "2024H1"})
-        _done(inside)
+        done(inside)
         packed = inside.get(series + "/releases/1/zip")
         with zipfile.ZipFile(io.BytesIO(packed.body)) as archive:
             names = {Path(each).name for each in archive.namelist()}
@@ -172,13 +173,88 @@ def test_a_label_has_to_be_typed_and_the_zip_holds_what_is_public(
         assert inside.get(series + "/releases/1/zip").status == 422
 
 
+def _key(folder: Path, name: str) -> str:
+    return serigraph.make_key(folder / name).private.read_text()
+
+
+def test_drafts_are_signed_and_approved_by_keys_that_are_not_kept(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series_path = folder / "clinic"
+    (series_path / "policy.toml").write_text(POLICY + "[signing]\napprovals = 2\n")
+    monkeypatch.setenv(PASSPHRASE, "horse staple")
+    locked = _key(tmp_path, "ann.key")
+    monkeypatch.delenv(PASSPHRASE)
+    plain = _key(tmp_path, "ben.key")
+    with opened(folder) as inside:
+        series = series_of(inside.enter())
+        key = inside.upload(tmp_path / "2024H1.csv")
+        asked = {"table": key, "key": "no key"}
+        assert inside.post(series + "/publish/draft", asked).status == 422
+        inside.post(series + "/publish/draft", {"table": key, "key": plain})
+        job = done(inside)
+        (draft,) = serigraph.drafts(series_path)
+        assert "the draft has 0" in inside.get(series + "/publish").text
+        form = {"draft": draft.name, "passphrase": "horse staple"}
+        refused = {
+            "no key was chosen": form,
+            "is encrypted with a passphrase": form | {"key": locked, "passphrase": ""},
+            "the passphrase is wrong": form | {"key": locked, "passphrase": "mule"},
+            "no such draft": form | {"key": locked, "draft": "x"},
+        }
+        for words, wrong in refused.items():
+            answer = inside.post(series + "/publish/approve", wrong)
+            assert (answer.status, words in answer.text) == (422, True), words
+            assert "PRIVATE" not in answer.text
+        for each in (locked, plain):
+            assert inside.get(series + "/publish/approve").status == 405
+            assert inside.post(series + "/publish/approve", form | {"key": each}).status == 303
+        again = inside.post(series + "/publish/approve", form | {"key": plain})
+        assert "approved of the draft already" in again.text
+        inside.post(series + "/publish/commit", {"draft": draft.name, "typed": "2024H1"})
+        done(inside)
+        held = repr(vars(inside.desk.jobs)).encode() + repr(job).encode()
+        files = [*folder.rglob("*"), *inside.desk.uploads.folder.rglob("*")]
+        kept = [held, *(each.read_bytes() for each in files if each.is_file())]
+    keys = [tmp_path / "ann.key.pub", tmp_path / "ben.key.pub"]
+    certificate = series_path / "releases/2024H1/certificate.json"
+    assert serigraph.verify(certificate, key=keys[1]).signed_by
+    assert len(serigraph.verify(certificate, key=keys).approved_by) == 2
+    for secret in (locked.splitlines()[1], plain.splitlines()[1]):
+        assert not any(secret.encode() in each for each in kept)
+
+
+def test_the_study_runs_as_a_job_and_is_cancelled(folder: Path) -> None:
+    with opened(folder, read_only=True) as inside:
+        inside.enter()
+        for wrong in ({"people": "1"}, {"rounds": "x"}, {"seed": "-1"}):
+            assert inside.post("/study", wrong).status == 422
+        assert inside.post("/study", {"people": "200", "rounds": "2", "queries": "1"}).status == 303
+        (job,) = [each for each in inside.desk.jobs._jobs.values() if each.task == "reproduce"]
+        assert f"/jobs/{job.key}/cancel" in inside.get("/study").text
+        assert inside.get(f"/jobs/{job.key}/files").status == 422
+        inside.post(f"/jobs/{job.key}/cancel")
+        until = time.monotonic() + 60
+        while "was cancelled" not in inside.get("/study").text and time.monotonic() < until:
+            time.sleep(0.05)
+        assert "was cancelled" in inside.get("/study").text
+
+
+def test_the_report_of_a_series_is_a_zip(published: Path) -> None:
+    with opened(published) as inside:
+        inside.post(series_of(inside.enter()) + "/report")
+        packed = inside.get(f"/jobs/{done(inside).key}/files")
+    with zipfile.ZipFile(io.BytesIO(packed.body)) as archive:
+        assert set(archive.namelist()) == {"report.html", "certificate.json"}
+
+
 def test_nobody_is_looked_up_without_a_word(published: Path) -> None:
     with opened(published) as inside:
-        series = _series(inside.enter())
+        series = series_of(inside.enter())
         asked = {"person": "P0000", "value": "HIV"}
         assert inside.post(series + "/person", asked).status == 422
         answer = inside.post(series + "/person", asked | {"sure": "yes"})
-        job = _done(inside)
+        job = done(inside)
         assert "P0000" not in answer.text + repr(job.result) + repr(job)
         assert "exactly " in inside.get(f"/jobs/{job.key}").text
 
@@ -191,7 +267,7 @@ def test_an_error_of_a_job_names_the_file_and_not_where_it_lies(
         inside.enter()
         inside.post("/new/inspect", {"table": inside.upload(tmp_path / "broken.parquet")})
         with pytest.raises(AssertionError):
-            _done(inside)
+            done(inside)
         job = list(inside.desk.jobs._jobs.values())[-1]
         shown = inside.get(f"/jobs/{job.key}").text
     assert "broken.parquet" in shown
@@ -201,13 +277,13 @@ def test_an_error_of_a_job_names_the_file_and_not_where_it_lies(
 
 def test_one_job_writes_to_a_series_at_a_time(folder: Path, tmp_path: Path) -> None:
     with opened(folder) as inside:
-        series = _series(inside.enter())
+        series = series_of(inside.enter())
         key = inside.upload(tmp_path / "2024H1.csv")
         assert inside.post(series + "/publish/draft", {"table": key}).status == 303
         second = inside.post(series + "/publish/draft", {"table": key})
         assert second.status == 409
         assert "another tab" in second.text
-        _done(inside)
+        done(inside)
         assert inside.post(series + "/publish/draft", {"table": key}).status == 303
 
 
@@ -227,8 +303,51 @@ def test_foreign_releases_are_audited_in_their_order(published: Path, tmp_path: 
             assert f'<option value="{part}" selected>' in page
         assert inside.post("/audit", {f"part:{keys['raw.csv']}": "raw"}).status == 422
         parts = {f"part:{key}": Path(name).stem for name, key in keys.items()}
+        lacking = parts | {f"part:{keys['raw.csv']}": "unused"}
+        assert "without the tables" in inside.post("/audit/attack", lacking).text
+        assert inside.post("/audit/attack", parts).status == 303
+        assert "deFinetti" in repr(done(inside).result)
         assert inside.post("/audit", parts).status == 303
-        job = _done(inside)
+        job = done(inside)
         assert "exactly " in inside.get("/audit").text
         report = inside.get(f"/jobs/{job.key}/report")
     assert "<h1>Audit of 1 release</h1>" in report.text
+
+
+def test_two_linked_tables_with_one_number_are_one_release(folder: Path, tmp_path: Path) -> None:
+    policy = POLICY + '[output]\nform = "bucketised"\n'
+    (folder / "clinic/policy.toml").write_text(policy)
+    serigraph.publish(table_of(240), folder / "clinic", label="2024H1")
+    made = folder / "clinic/releases/2024H1"
+    with opened(folder) as inside:
+        series = series_of(inside.enter())
+        linked = [
+            inside.upload(made / f"{name}.csv") for name in ("quasi_identifiers", "sensitive")
+        ]
+        raw = inside.upload(tmp_path / "2024H1.csv")
+        form = {f"part:{key}": "release" for key in linked} | {f"part:{raw}": "raw"}
+        form |= {"series": series.rpartition("/")[2]} | {f"order:{key}": "1" for key in linked}
+        inside.post("/audit", form | {"tolerate": "overlaps"})
+        assert "<h1>Audit of 1 release</h1>" in done(inside).result["report"]
+        assert inside.get("/audit").text.count('value="1"') == 2
+        form |= {f"part:{raw}": "release", f"order:{raw}": "1"}
+        assert "more than two tables" in inside.post("/audit", form).text
+
+
+def test_a_series_is_audited_and_attacked_with_its_tables(published: Path, tmp_path: Path) -> None:
+    serigraph.publish(table_of(240, 1), published / "clinic", label="2024H2")
+    table_of(240, 1).write_csv(tmp_path / "2024H2.csv")
+    with opened(published) as inside:
+        series = series_of(inside.enter())
+        tables = [inside.upload(tmp_path / f"2024H{half}.csv") for half in (1, 2)]
+        page = inside.get(series).text
+        assert all(f'value="{key}" selected' in page for key in tables)
+        assert inside.post(series + "/attack", {"raw": tables[:1]}).status == 422
+        not_run = {}
+        for chosen in ([], tables):
+            inside.post(series + "/attack", {"raw": chosen})
+            (table,) = done(inside).result["sections"][0]["tables"]
+            not_run[len(chosen)] = sum("not run" in row[2] for row in table["rows"])
+        assert not_run[0] > not_run[2]
+        inside.post(series + "/audit", {"raw": tables})
+        assert done(inside).result["holds"] is True

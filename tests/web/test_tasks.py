@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import serigraph
+from serigraph import experiments
 from serigraph.web.tasks import TASKS, stages_of
 from web.conftest import POLICY, table_of
 
@@ -107,3 +109,15 @@ def test_releases_of_others_are_audited(published: Path, tmp_path: Path) -> None
     )
     assert found["holds"] is False
     assert "The promise is broken" in found["verdict"]
+
+
+def test_the_study_is_a_page_and_the_files_of_its_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fewer = partial(experiments.Extent, return_rates=(0.3, 0.8))  # half of the series
+    monkeypatch.setattr(experiments, "Extent", fewer)
+    out = tmp_path / "study"
+    made = _run("reproduce", people=200, rounds=2, queries=1, seed=1, out=str(out))
+    assert "statements of the paper were confirmed" in made["verdict"]
+    assert made["report"] == (out / "study.html").read_text()
+    assert {Path(each).name for each in made["files"]} > {"figure-6.csv", "claims.csv"}

@@ -29,12 +29,12 @@ _AGAIN = "let the draft be approved with 'serigraph approve'"
 def approve(
     series: str | os.PathLike[str] | Series,
     name: str,
-    key: str | os.PathLike[str],
+    key: str | os.PathLike[str] | SigningKey,
     *,
     wait: float = 0.0,
 ) -> tuple[str, ...]:
-    """Sign a draft with a private key, as its name stands for it; returns the fingerprints of all
-    keys that have approved of it.
+    """Sign a draft with a private key or the file of one, as its name stands for it; returns the
+    fingerprints of all keys that have approved of it.
 
     ``NotApproved`` if this key has approved already, or if the policy does not want its approval;
     ``DraftRefused`` if the draft cannot be published any more.

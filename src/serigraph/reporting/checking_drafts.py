@@ -21,6 +21,7 @@ from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, VALUES, read_part
 from serigraph.ledger.release import as_json
 from serigraph.policy import Policy
+from serigraph.policy.classes import ProtectedClasses
 from serigraph.privacy.thresholds import threshold_text
 from serigraph.reporting.certificate import NAME, read_certificate
 from serigraph.reporting.verifying import check_files_of, check_guarantee, check_said
@@ -57,8 +58,11 @@ def check_against_policy(
     if said != known:
         raise outdated(draft, "the draft is not one of a release under this policy")
     if releases:
-        last, this = releases[-1].protected, entry.protected
-        if any(last[name] != this[name] for name in ("rule", "values")):
+        last, this = (
+            {key: said for key, said in each.protected.items() if key != "gap_survival"}
+            for each in (releases[-1], entry)
+        )
+        if last != this:
             raise outdated(draft, "the draft protects other values than the series does")
 
 
@@ -114,7 +118,7 @@ def _check_groups(series: Series, releases: tuple[ReleaseRecord, ...], policy: P
 def _check_protected(record: ReleaseRecord, names: list[str]) -> None:
     """Refuse parts that name a value which is not protected: they would be those of others."""
     choice = ProtectedChoice.from_json(record.protected_json)
-    classes = record.policy["protected"]["classes"]
+    classes = ProtectedClasses(record.policy)
     if not all(choice.covers(name) or name in classes for name in names):
         raise _refused("the draft has a value that is not protected among those that are", record)
 

@@ -79,7 +79,7 @@ def report_series(
     out: str | os.PathLike[str] | None = None,
     *,
     raw: Sequence[Any] = (),
-    sign: str | os.PathLike[str] | None = None,
+    sign: str | os.PathLike[str] | SigningKey | None = None,
     progress: Callable[[str], None] = lambda _stage: None,
 ) -> SeriesReport:
     """Audit a series and write ``report.html`` and ``certificate.json`` about all of it.
@@ -87,7 +87,7 @@ def report_series(
     They go into ``out``, by default the folder ``report`` of the series, readable by their owner
     only; the series keeps a copy of the certificate. With ``raw``, the original tables of the
     releases, the report also says how many holders are identified if values persist. ``sign`` is
-    the path of the private key to sign the certificate with.
+    the private key to sign the certificate with, or the path of one.
     Nothing is written if the files and the ledger disagree (``LedgerDamaged``) or the promise is
     broken (``GuaranteeExceeded``).
     """

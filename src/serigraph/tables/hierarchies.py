@@ -23,7 +23,7 @@ from serigraph.short_repr import ShortRepr
 from serigraph.tables.cells import counted, read_dates, read_numbers, read_text, rows_where
 from serigraph.tables.people import missing_columns
 from serigraph.tables.reading import read_table
-from serigraph.tables.taxonomies import read_taxonomy
+from serigraph.tables.taxonomies import read_taxonomy, taxonomy_text
 from serigraph.tables.tree_drawing import drawn, outline
 
 By = Literal["mask", "intervals", "dates", "order", "columns", "file"]
@@ -51,7 +51,7 @@ class BuiltTaxonomy(ShortRepr):
     @property
     def text(self) -> str:
         """The file: a line for each leaf, which is followed by its ancestors."""
-        return "".join(";".join(map(_quoted, path[::-1])) + "\n" for path in self.taxonomy.paths)
+        return taxonomy_text(self.taxonomy)
 
     @property
     def tree(self) -> str:
@@ -307,8 +307,3 @@ def _numbers(parts: Iterable[Part]) -> list[Fraction]:
         return [exact_number(str(part)) for part in parts]
     except ValueError as error:
         raise InputRefused(f"a part is not right: {error}", remedy="give numbers") from None
-
-
-def _quoted(label: str) -> str:
-    doubled = label.replace('"', '""')
-    return f'"{doubled}"' if any(each in label for each in ';"\r\n') else label

@@ -27,6 +27,11 @@ def read_taxonomy(path: Path) -> Taxonomy:
             where=str(path),
             remedy="correct the path in the policy",
         ) from None
+    return parse_taxonomy(data, str(path))
+
+
+def parse_taxonomy(data: bytes, where: str) -> Taxonomy:
+    """The taxonomy in the content of a file."""
     text = data.decode(detect_encoding(data), errors="replace")
     delimiter = ";" if ";" in text or "," not in text else ","
     try:
@@ -38,11 +43,21 @@ def read_taxonomy(path: Path) -> Taxonomy:
     except csv.Error:
         raise TaxonomyError(
             "a name in the taxonomy is too long",
-            where=str(path),
+            where=where,
             remedy="put every leaf on its own line, and separate levels with semicolons",
         ) from None
     cells = iter(composed(pl.Series([cell for row in rows for cell in row], dtype=pl.String)))
-    return Taxonomy.from_rows([[next(cells) for _ in row] for row in rows], where=str(path))
+    return Taxonomy.from_rows([[next(cells) for _ in row] for row in rows], where=where)
+
+
+def taxonomy_text(taxonomy: Taxonomy) -> str:
+    """The file of a taxonomy: a line for each leaf, which is followed by its ancestors."""
+    return "".join(";".join(map(_quoted, path[::-1])) + "\n" for path in taxonomy.paths)
+
+
+def _quoted(label: str) -> str:
+    doubled = label.replace('"', '""')
+    return f'"{doubled}"' if any(each in label for each in ';"\r\n') else label
 
 
 def covering(

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
 from serigraph.errors import TableError
-from serigraph.policy import Policy, Reading, parse_policy
+from serigraph.policy import Policy, Reading, parse_policy, read_policy
 from serigraph.publishing.proposal import Proposal, propose_policy
 from serigraph.runtime.progress import Progress
-from serigraph.tables import read_table
+from serigraph.tables import build_taxonomy, read_table, read_taxonomy
 from serigraph.tables.cells import read_text
 from serigraph.tables.column_guesses import guess_column
+from serigraph.tables.hierarchies import By
 from serigraph.tables.people import read_values
+from serigraph.tables.taxonomies import taxonomy_text
 from serigraph.tables.value_list import ValueList, list_values
 from serigraph.texts import qualifier
+from serigraph.web import taxonomy_editing
 
 ROWS = 50  # of the preview
 _LONGEST = 60  # letters of a cell in it
 _MOST_VALUES = 2_000  # to pick from
+_MOST_LEAVES = 20_000
+KEPT, FLAT, IMPORTED = "kept", "flat", "file"
 
 
 def inspected(
@@ -81,8 +87,8 @@ def _columns(table: pl.DataFrame) -> list[dict[str, Any]]:
 _BECAUSE = {
     "numeric": "every cell is a number",
     "date": "every cell is a date",
-    "categorical": "it has cells that are neither numbers nor dates",
-    "unusable": "it is empty, or holds lists or other compound values",
+    "categorical": "cells are text",
+    "unusable": "it is empty, or holds lists",
 }
 
 
@@ -98,13 +104,49 @@ def _preview(table: pl.DataFrame) -> list[list[str]]:
 
 
 def held_values(table: str, policy: str, folder: str) -> dict[str, Any]:
-    """The values of a table under the text of a policy, with their holders."""
+    """The values of a table under the text of a policy, with their holders, and its columns."""
     rules = parse_policy(policy, "the policy", Path(folder))
     read = read_table(table, rules.reading)
     person = rules.person.id
     ids = read[person] if person in read.columns else pl.Series(range(read.height))
     holders = pl.concat([_holders(read, ids, rules, name) for name in rules.sensitive_columns])
-    return {"values": listed(list_values(rules, holders)), "people": ids.n_unique()}
+    return {
+        "values": listed(list_values(rules, holders)),
+        "people": ids.n_unique(),
+        "rows": read.height,
+        "columns": _columns(read),
+        "preview": _preview(read),
+    }
+
+
+def taxonomy_of(
+    table: str, series: str, column: str, by: str, parts: Sequence[str]
+) -> dict[str, Any]:
+    """The text of a taxonomy that is built, kept (``KEPT``), begun anew (``FLAT``) or imported, and
+    the values of the column, which it need not have."""
+    policy = read_policy(Path(series) / "policy.toml")
+    read = read_table(table, policy.reading)
+    if column not in read.columns:
+        raise TableError(f"the table has no column {column!r}", remedy="choose another table")
+    cells, problems = read_text(read[column], policy.reading)
+    if problems:
+        raise TableError("the column cannot be read", remedy="correct it", problems=problems)
+    values = cells.drop_nulls().unique().sort().to_list()
+    if not 0 < len(values) <= _MOST_LEAVES:
+        raise TableError(
+            f"the column has {len(values):,} different values, and a taxonomy here 1 to "
+            f"{_MOST_LEAVES:,}",
+            remedy="choose another table, or write the file by hand",
+        )
+    if by == KEPT:
+        text = taxonomy_editing.in_force(policy, column)
+    elif by == FLAT:
+        text = taxonomy_editing.flat(values)
+    elif by == IMPORTED:  # what it lacks is shown
+        text = taxonomy_text(read_taxonomy(Path(parts[0])))
+    else:
+        text = build_taxonomy(table, column, by=cast("By", by), parts=parts, series=series).text
+    return {"text": text, "values": values}
 
 
 def _holders(read: pl.DataFrame, ids: pl.Series, rules: Policy, column: str) -> pl.DataFrame:

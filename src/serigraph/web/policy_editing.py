@@ -6,7 +6,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
-import tempfile
+import secrets
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -209,6 +209,8 @@ def _set_guarantee(edit: PolicyText, control: str, new: str) -> None:
         edit.set(_GUARANTEE, {"adversary": new})
     elif control == "minimum_group_size" and new.isascii() and new.isdigit():
         edit.set(_GUARANTEE, {"minimum_group_size": int(new[:9])})
+    elif control == "approvals" and new.isascii() and new.isdigit():
+        edit.set(("signing",), {"approvals": int(new[:9]) or None})
 
 
 def _set_protected(edit: PolicyText, policy: Policy, form: Form) -> None:
@@ -257,17 +259,19 @@ def save(path: Path, text: str, digest: str) -> None:
     frozen = frozen_of(path)
     if frozen is not None:
         check_unchanged(frozen, policy, text, "policy.toml")
-    with storage_errors(path):
-        handle, name = tempfile.mkstemp(prefix=".policy.", dir=path)
-        os.close(handle)
+    replace_durably(file, text.encode())
+
+
+def replace_durably(file: Path, content: bytes) -> None:
+    """Write a file; whatever happens, it has the old content or the new one."""
+    unfinished = file.parent / f".{file.name}.{secrets.token_hex(4)}"
+    with storage_errors(file.parent):
         try:
-            os.unlink(name)
-            write_durably(Path(name), text.encode())
-            os.replace(name, file)
-            sync(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+            write_durably(unfinished, content)
+            os.replace(unfinished, file)
+            sync(file.parent)
+        finally:
+            unfinished.unlink(missing_ok=True)
 
 
 def refuse_invalid(text: str, folder: Path) -> Policy:

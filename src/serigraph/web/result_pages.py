@@ -279,7 +279,7 @@ def attack_result(found: Attacked) -> dict[str, Any]:
             each.risk,
             f"{each.right:,} of {each.guessed:,} guesses right; {each.claimed:,.1f} claimed",
             f"{each.lift:.2f} ({each.lowest:.2f} to {each.highest:.2f})",
-            f"{each.control:.2f}",
+            "" if each.control is None else f"{each.control:.2f}",
         ]
         for each in found.findings
     ]

@@ -69,19 +69,19 @@ def report(progress: Progress, *, series: str, out: str) -> dict[str, Any]:
     }
 
 
-def audit(progress: Progress, *, series: str) -> dict[str, Any]:
-    """Every probability of a series, recomputed."""
+def audit(progress: Progress, *, series: str, raw: Sequence[str] = ()) -> dict[str, Any]:
+    """Every probability of a series, recomputed; with its tables also the holders in crowds."""
     from serigraph.auditing import audit_series
     from serigraph.web.result_pages import audited
 
-    found = audit_series(series, progress=progress).audit
+    found = audit_series(series, raw=raw, progress=progress).audit
     return audited(found, f"Audit of {Path(series).name}")
 
 
 def audit_foreign(
     progress: Progress,
     *,
-    releases: Sequence[str],
+    releases: Sequence[Any],
     policy: str,
     raw: Sequence[str] = (),
     registry: str | None = None,
@@ -98,12 +98,23 @@ def audit_foreign(
     return audited(found, f"Audit of {counted(len(releases), 'release')}")
 
 
-def attack(progress: Progress, *, series: str) -> dict[str, Any]:
-    """How far attacks come."""
+def attack(
+    progress: Progress,
+    *,
+    series: str | None = None,
+    releases: Sequence[Any] = (),
+    policy: str | None = None,
+    raw: Sequence[str] = (),
+    registry: str | None = None,
+) -> dict[str, Any]:
+    """How far attacks come, on a series or on releases of any tool."""
     from serigraph import attack as attacked
     from serigraph.web.result_pages import attack_result
 
-    return attack_result(attacked(series, progress=progress))
+    found = attacked(
+        series, releases=releases, policy=policy, raw=raw, registry=registry, progress=progress
+    )
+    return attack_result(found)
 
 
 def inspect(
@@ -121,6 +132,16 @@ def values(progress: Progress, *, table: str, policy: str, folder: str) -> dict[
 
     progress("reading")
     return held_values(table, policy, folder)
+
+
+def taxonomy(
+    progress: Progress, *, table: str, series: str, column: str, by: str, parts: Sequence[str]
+) -> dict[str, Any]:
+    """A taxonomy for a column of a table, built or as it is, and the values that it is for."""
+    from serigraph.web.inspecting import taxonomy_of
+
+    progress("reading")
+    return taxonomy_of(table, series, column, by, parts)
 
 
 def plan(
@@ -153,11 +174,21 @@ def plan(
     return planned_outlooks(found, threshold)
 
 
-def draft(progress: Progress, *, table: str, series: str, **options: Any) -> dict[str, Any]:
-    """A release formed, verified and attacked, but not committed."""
+def draft(
+    progress: Progress,
+    *,
+    table: str,
+    series: str,
+    key: str = "",
+    passphrase: str = "",
+    **options: Any,
+) -> dict[str, Any]:
+    """A release formed, verified and attacked, but not committed; signed if there is a key."""
     from serigraph import draft as drafted
+    from serigraph.signing import SigningKey
 
-    made = drafted(table, series, progress=progress, **options)
+    sign = SigningKey.from_pem(key.encode(), "the key", passphrase.encode()) if key else None
+    made = drafted(table, series, sign=sign, progress=progress, **options)
     return {"name": made.name, "label": made.label}
 
 
@@ -170,6 +201,33 @@ def publish_draft(progress: Progress, *, series: str, name: str) -> dict[str, An
     return {"number": record.number, "label": record.label, "notes": list(release.notes)}
 
 
+def reproduce(
+    progress: Progress, *, people: int, rounds: int, queries: int, seed: int, out: str
+) -> dict[str, Any]:
+    """The paper's study on generated people: a page, and a file for each figure."""
+    from serigraph.experiments import Extent, built_in_source
+    from serigraph.experiments import reproduce as reproduced
+
+    progress("making people")
+    source = built_in_source(people, seed)
+
+    def advance(done: int, total: int, _name: str) -> None:
+        progress("publishing series", done, total)
+
+    extent = Extent(rounds=rounds, queries=queries)
+    study = reproduced(source, Path(out), seed=seed, extent=extent, advance=advance)
+    claims = (*study.claims, *study.claims_of_time)
+    confirmed = sum(each.is_seen for each in claims)
+    return {
+        "verdict": f"{confirmed} of {len(claims)} statements of the paper were confirmed.",
+        "holds": None,
+        "sections": [],
+        "notes": [f"{study.source}, {study.people:,} people, {rounds} releases, seed {seed}"],
+        "report": (Path(out) / "study.html").read_text(encoding="utf-8"),
+        "files": sorted(str(each) for each in Path(out).iterdir()),
+    }
+
+
 TASKS: Mapping[str, Callable[..., dict[str, Any]]] = {
     each.__name__: each
     for each in (
@@ -180,8 +238,10 @@ TASKS: Mapping[str, Callable[..., dict[str, Any]]] = {
         audit,
         audit_foreign,
         attack,
+        reproduce,
         inspect,
         values,
+        taxonomy,
         plan,
         draft,
         publish_draft,
@@ -214,6 +274,8 @@ def stages_of(task: str) -> tuple[str, ...]:
             return PLAN_STAGES
         case "attack":
             return "reading", "attacking"
+        case "reproduce":
+            return "making people", "publishing series"
         case "inspect":
             return "reading", "looking at columns", "proposing"
         case _:

@@ -13,6 +13,7 @@ from serigraph.errors import InputRefused
 from serigraph.publishing.published import pair_of
 from serigraph.reporting.draft_page import attacks_section, differences_section, rows_section
 from serigraph.reporting.drafting import Draft
+from serigraph.signing import SigningKey
 from serigraph.web.desk import Desk, to
 from serigraph.web.forms import Form
 from serigraph.web.places import Place
@@ -51,8 +52,28 @@ def draft(desk: Desk, request: Request, form: Form) -> Response:
         ],
         **{name: form.has(name) for name in _OPTIONS},
     }
+    if form.has("key"):
+        _key(form)  # one that cannot be read is told at once
+        arguments |= {name: form.text(name) for name in ("key", "passphrase")}
     desk.start("draft", arguments, f"Drafting from {upload.name}", place=place, writes=True)
     return to(f"/series/{place.key}/publish", request)
+
+
+def approve(desk: Desk, request: Request, form: Form) -> Response:
+    """Sign a draft as one of those who have to."""
+    desk.require_writing()
+    place = the_place(desk, request)
+    serigraph.approve(place.path, _draft(place, form.text("draft")).name, _key(form))
+    return to(f"/series/{place.key}/publish", request)
+
+
+def _key(form: Form) -> SigningKey:
+    """The private key that was chosen. It is used and forgotten: no file is made of it."""
+    if not form.has("key"):
+        raise InputRefused("no key was chosen", remedy="choose the file of your private key")
+    return SigningKey.from_pem(
+        form.text("key").encode(), "the key", form.text("passphrase").encode()
+    )
 
 
 def commit(desk: Desk, request: Request, form: Form) -> Response:
@@ -122,7 +143,7 @@ def _facts(draft: Draft) -> dict[str, Any]:
         "so_far": pair_of(figures["worst_in_series"]),
         "notes": draft.notes,
         "obstacle": draft.obstacle,
-        "approvals": len(draft.approvals),
+        "approvals": draft.approvals,
         "approvals_asked": draft.approvals_asked,
         "sections": [asdict(each) for each in sections],
     }

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import zipfile
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +18,7 @@ from serigraph.reporting.documents import REPORT
 from serigraph.web.desk import Desk
 from serigraph.web.forms import Form
 from serigraph.web.places import Place
-from serigraph.web.screens.jobs import document
+from serigraph.web.screens.jobs import document, zipped
 
 
 def the_place(desk: Desk, request: Request) -> Place:
@@ -38,6 +36,7 @@ def show(desk: Desk, request: Request, form: Form) -> Response:
         releases=[_row(each) for each in releases],
         chain=releases[-1].chain if releases else "",
         chart=_timeline(releases),
+        tables=desk.uploads.all(),
         jobs=[
             job
             for task in ("audit", "attack", "report", "verify")
@@ -107,13 +106,30 @@ _AGAIN = ("failed", "cancelled")
 def audit(desk: Desk, request: Request, form: Form) -> Response:
     """Recompute every probability."""
     place = the_place(desk, request)
-    return desk.job(desk.start("audit", {"series": str(place.path)}, "Audit", place=place))
+    arguments = {"series": str(place.path), "raw": _raw(desk, place, form)}
+    return desk.job(desk.start("audit", arguments, "Audit", place=place))
 
 
 def attack(desk: Desk, request: Request, form: Form) -> Response:
-    """Run the attacks that need no table."""
+    """Attack it; without the tables, as far as the ledger alone tells who holds what."""
     place = the_place(desk, request)
-    return desk.job(desk.start("attack", {"series": str(place.path)}, "Attacks", place=place))
+    arguments = {
+        "series": str(place.path),
+        "raw": _raw(desk, place, form),
+        "registry": desk.table(form.text("registry")) if form.has("registry") else None,
+    }
+    return desk.job(desk.start("attack", arguments, "Attacks", place=place))
+
+
+def _raw(desk: Desk, place: Place, form: Form) -> list[str]:
+    """The tables that the releases were made from: one for each, or none."""
+    raw = [desk.table(key) for key in form.texts("raw")]
+    if raw and len(raw) != len(Series.open(place.path).releases()):
+        raise InputRefused(
+            "some releases have a table and some have none",
+            remedy="choose the table of each release",
+        )
+    return raw
 
 
 def report(desk: Desk, request: Request, form: Form) -> Response:
@@ -165,16 +181,13 @@ def hand_over(desk: Desk, request: Request, form: Form) -> Response:
     """A zip of what may be handed over: the public files of a release, each as it was published."""
     place = the_place(desk, request)
     release = _release(place, request)
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in release.files:
-            name = f"{release.label}/{file.name}"
-            archive.writestr(name, public_file(place, release, file.name))
     shown = "".join(each if each.isascii() and each.isalnum() else "-" for each in release.label)
-    return Response(
-        packed.getvalue(),
-        media_type="application/zip",
-        headers={"content-disposition": f'attachment; filename="{shown}.zip"'},
+    return zipped(
+        {
+            f"{release.label}/{file.name}": public_file(place, release, file.name)
+            for file in release.files
+        },
+        shown,
     )
 
 

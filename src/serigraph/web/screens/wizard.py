@@ -15,6 +15,7 @@ from serigraph.web import policy_editing
 from serigraph.web.desk import Desk, to
 from serigraph.web.forms import Form
 from serigraph.web.jobs import Job
+from serigraph.web.screens.jobs import the_job
 
 
 def show(desk: Desk, request: Request, form: Form) -> Response:
@@ -73,7 +74,9 @@ def values(desk: Desk, request: Request, form: Form) -> Response:
 
 def preview(desk: Desk, request: Request, form: Form) -> Response:
     """The first rows, once they are asked for."""
-    job = _inspected(desk, request.path_params["job"])
+    job = the_job(desk, request)
+    if job.state != "done" or "preview" not in job.result:
+        raise InputRefused("this table was not looked at", remedy="begin with a table")
     return desk.page("preview.html", found=job.result, is_masked=False, job=job)
 
 

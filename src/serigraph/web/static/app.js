@@ -4,6 +4,7 @@
 //   data-reload  a job that has ended while the page was open: what it made is on the page
 //   data-into     (form) send without leaving the page; the answer goes into this element
 //   data-live     (form) the same after every change of a field, to this address
+//                 a file of such a form is sent as text, and kept nowhere
 //   data-upload   (field) send the chosen files, then reload or choose them in data-chooses
 //   data-send     (button) send its form to this address, as data-into does; not by Enter
 //   data-copy     (button) copy this text; data-tab (button) show this panel
@@ -16,9 +17,9 @@ async function send(address, body) {
     headers: { "x-fragment": "1" } });
 }
 
-function fieldsOf(form, button) {
+async function fieldsOf(form, button) {
   const data = new URLSearchParams();
-  for (const [name, value] of new FormData(form)) if (typeof value === "string") data.append(name, value);
+  for (const [name, value] of new FormData(form)) data.append(name, typeof value === "string" ? value : await value.text());
   if (button && button.name) data.append(button.name, button.value);
   return data;
 }
@@ -46,7 +47,7 @@ function begin(root) {
   for (const each of root.querySelectorAll("[data-post]")) {
     const address = each.dataset.post, form = each.closest("form");
     delete each.dataset.post;
-    send(address, form ? fieldsOf(form) : "").then((answer) => put(each, answer)).catch(() => { each.textContent = "The server does not answer."; });
+    Promise.resolve(form ? fieldsOf(form) : "").then((fields) => send(address, fields)).then((answer) => put(each, answer)).catch(() => { each.textContent = "The server does not answer."; });
   }
   for (const each of root.querySelectorAll("[data-done]")) {
     const form = document.getElementById("policy-form");
@@ -80,7 +81,7 @@ async function submit(form, button, address) {
   const typed = form.typed;
   const number = (form.number = (form.number || 0) + 1);
   try {
-    const answer = await send(address, fieldsOf(form, button));
+    const answer = await send(address, await fieldsOf(form, button));
     if (number === form.number && typed === form.typed) await put(target, answer);
   } catch {
     target.textContent = "The server does not answer.";
