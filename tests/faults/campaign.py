@@ -10,7 +10,6 @@ hangs       a command that does not end
 from __future__ import annotations
 
 import argparse
-import itertools
 import multiprocessing
 import os
 import random
@@ -18,7 +17,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -28,7 +27,7 @@ from faults.scenarios import (
     SCENARIOS,
     Scenario,
     Verdict,
-    all_scenarios,
+    scenario_of,
 )
 from faults.shim import Commands, Fault
 
@@ -73,20 +72,21 @@ def after_errors(
                 yield f"at operation {at}", verdict
 
 
-def counted(scenario: str, kind: str, share: float) -> Counter[str]:
-    """The outcomes of one kind of fault in one scenario; what is not well is said."""
-    found: Counter[str] = Counter()
+def counted(scenario: str, kinds: Sequence[str], share: float) -> list[Counter[str]]:
+    """The outcomes of some kinds of fault in one scenario; what is not well is said."""
+    counts = []
     with tempfile.TemporaryDirectory() as folder, Commands() as commands:
         scratch = Path(folder)
-        scenarios = {each.name: each for each in all_scenarios(scratch, commands)}
-        for place, verdict in cases(scenarios[scenario], kind, commands, scratch, share):
-            found[verdict.outcome] += 1
-            if verdict.outcome != RECOVERED:
-                print(
-                    f"{verdict.outcome}: {scenario}, {kind} {place}: {verdict.reason}",
-                    file=sys.stderr,
-                )
-    return found
+        made = scenario_of(scenario, scratch, commands)
+        for kind in kinds:
+            found: Counter[str] = Counter()
+            for place, verdict in cases(made, kind, commands, scratch, share):
+                found[verdict.outcome] += 1
+                if verdict.outcome != RECOVERED:
+                    about = f"{verdict.outcome}: {scenario}, {kind} {place}"
+                    print(f"{about}: {verdict.reason}", file=sys.stderr)
+            counts.append(found)
+    return counts
 
 
 def cases(
@@ -107,12 +107,14 @@ def main() -> None:
     chosen = parser.parse_args()
     total: Counter[str] = Counter()
     print(f"{'':29}{'':9}{'cases':>11}" + "".join(f"{name:>11}" for name in OUTCOMES))
-    work = list(itertools.product(chosen.scenarios, chosen.kinds))
     with ProcessPoolExecutor(chosen.processes, multiprocessing.get_context("spawn")) as pool:
-        running = [pool.submit(counted, *each, chosen.share) for each in work]
-        for (scenario, kind), each in zip(work, running, strict=True):
-            print(_row(scenario, kind, each.result()), flush=True)
-            total += each.result()
+        running = [
+            pool.submit(counted, each, chosen.kinds, chosen.share) for each in chosen.scenarios
+        ]
+        for scenario, each in zip(chosen.scenarios, running, strict=True):
+            for kind, found in zip(chosen.kinds, each.result(), strict=True):
+                print(_row(scenario, kind, found), flush=True)
+                total += found
     print(_row("together", "", total))
     sys.exit(total.total() != total[RECOVERED])
 

@@ -12,10 +12,12 @@ from itertools import pairwise
 from pathlib import Path
 from types import FrameType
 
+import polars as pl
+
 import serigraph
 from faults.power_cut import Disk, read_log, write_tree
 from faults.shim import Commands, Ended, Fault
-from publishing.clinic import clinic, new_series, policy_text
+from publishing.clinic import COMMON, clinic, new_series, policy_text
 from serigraph.errors import AlreadyPublished, SeriesNotFound, SerigraphError
 
 RECOVERED, LOST, HALF, TRACEBACK, HANG = OUTCOMES = (
@@ -29,12 +31,26 @@ _PATIENCE = 60  # seconds
 _BUG = 70
 _IS_OUT = (0, 9)  # exit codes: done, and done but not told or not in place
 _LEAVES_IT_OPEN = "'serigraph status' shows which releases are out"
+_PAIRS = 'threshold = "1/2"\nminimum_group_size = 2'
+_STAY = '[plain]\nstay = "numeric"\n'
+_ANY = f'except = {list(COMMON)}\n[protected.persistence]\ndefault = "any"'
 
 
-BEGINNING, PUBLISHING, DRAFTING, PUBLISHING_A_DRAFT, UNDOING, FINISHING = SCENARIOS = (
+(
+    BEGINNING,
+    PUBLISHING,
+    DRAFTING,
+    APPROVING,
+    DISCARDING,
+    PUBLISHING_A_DRAFT,
+    UNDOING,
+    FINISHING,
+) = SCENARIOS = (
     "beginning a series",
     "publishing",
     "drafting",
+    "approving of a draft",
+    "discarding a draft",
     "publishing a draft",
     "recovering before the commit",
     "recovering after the commit",
@@ -183,6 +199,38 @@ class Drafting(Publishing):
         return bool(drafts)
 
 
+class Approving(Scenario):
+    """A draft that has its approval can be published with it; otherwise it can be approved of."""
+
+    def _look_at(self, folder: Path) -> bool:
+        series = serigraph.Series.open(folder / "series")
+        _check(series)
+        (draft,) = serigraph.drafts(series)
+        is_done = bool(draft.approvals)
+        if not is_done:
+            serigraph.approve(series, draft.name, folder / "key")
+        release = serigraph.publish_draft(series, draft.name)
+        if len(list(release.folder.glob("*approval*"))) != 1:
+            raise NotWhole("the release does not have its approval")
+        _check(series)
+        return is_done
+
+
+class Discarding(Publishing):
+    """A draft is there as a whole, or not at all."""
+
+    def _says(self, ended: Ended) -> bool | None:
+        return True if ended.exit_code == 0 else None
+
+    def _look_at(self, folder: Path) -> bool:
+        found = serigraph.drafts(folder / "series")
+        for each in found:
+            serigraph.publish_draft(folder / "series", each.name)
+        if super()._look_at(folder) is not bool(found):
+            raise NotWhole("the draft was there, and is not the release")
+        return not found
+
+
 class PublishingADraft(Publishing):
     """A release that is not out leaves its draft; one that is out, or will be, takes it along."""
 
@@ -235,50 +283,59 @@ def _limited(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def all_scenarios(scratch: Path, commands: Commands) -> list[Scenario]:
-    """Beginning a series, publishing, and recovering from a publication that was cut short: before
-    its commit, and after it."""
-    nothing = _tables(scratch / "nothing")
-    begin = ("init", "{folder}/series", "--from", "{folder}/first.parquet")
-    one = shutil.copytree(nothing, scratch / "one release")
-    series = new_series(one / "series", policy_text())
-    serigraph.publish(one / "first.parquet", series)
-    publish = ("publish", "{folder}/second.parquet", "--series", "{folder}/series")
-    publishing = Publishing(PUBLISHING, one, publish)
-    disk, _ = publishing.record(commands, scratch)
-    undone, finished = _cut_short(disk, scratch)
-    draft = ("draft", "{folder}/second.parquet", "--series", "{folder}/series")
-    drafted = shutil.copytree(one, scratch / "a draft")
-    serigraph.draft(drafted / "second.parquet", drafted / "series")
-    publish_draft = ("publish", "--draft", "second", "--series", "{folder}/series")
-    status = ("status", "{folder}/series")
-    return [
-        Beginning(BEGINNING, nothing, begin),
-        publishing,
-        Drafting(DRAFTING, one, draft),
-        PublishingADraft(PUBLISHING_A_DRAFT, drafted, publish_draft),
-        Recovering(UNDOING, undone, status),
-        Recovering(FINISHING, finished, status),
-    ]
+_SERIES, _SECOND = "{folder}/series", "{folder}/second.parquet"
+_PUBLISH = ("publish", _SECOND, "--series", _SERIES)
+_COMMANDS: dict[str, tuple[type[Scenario], tuple[str, ...]]] = {
+    BEGINNING: (Beginning, ("init", _SERIES, "--from", "{folder}/first.parquet")),
+    PUBLISHING: (Publishing, _PUBLISH),
+    DRAFTING: (Drafting, ("draft", _SECOND, "--series", _SERIES)),
+    APPROVING: (Approving, ("approve", "second", "--series", _SERIES, "--key", "{folder}/key")),
+    DISCARDING: (Discarding, ("drafts", _SERIES, "--discard", "second")),
+    PUBLISHING_A_DRAFT: (PublishingADraft, ("publish", "--draft", "second", "--series", _SERIES)),
+    UNDOING: (Recovering, ("status", _SERIES)),
+    FINISHING: (Recovering, ("status", _SERIES)),
+}
 
 
-def _tables(folder: Path) -> Path:
+def scenario_of(name: str, scratch: Path, commands: Commands) -> Scenario:
+    """The scenario with this name, made in a folder that is not there yet.
+
+    Drafts are of records with plain columns where they are made, and of cohorts where they are
+    published.
+    """
+    folder = scratch / "before"
+    policy = {
+        DRAFTING: policy_text(guarantee=_PAIRS, rest=_STAY),
+        PUBLISHING_A_DRAFT: policy_text(protected=_ANY),
+    }.get(name, policy_text())
+    _tables(folder)
+    if name != BEGINNING:
+        series = new_series(folder / "series", policy)
+        serigraph.publish(folder / "first.parquet", series)
+    if name == APPROVING:
+        with (folder / "series" / "policy.toml").open("a") as opened:
+            opened.write("[signing]\napprovals = 1\n")
+        serigraph.make_key(folder / "key")
+    if name in (APPROVING, DISCARDING, PUBLISHING_A_DRAFT):
+        serigraph.draft(folder / "second.parquet", folder / "series")
+    if name in (UNDOING, FINISHING):
+        cut, _ = Publishing(name, folder, _PUBLISH).record(commands, scratch)
+        folder = _cut_short(cut, name, scratch / "cut short")
+    kind, arguments = _COMMANDS[name]
+    return kind(name, folder, arguments)
+
+
+def _tables(folder: Path) -> None:
     folder.mkdir()
     made = clinic(releases=3, people=120, registered=300, seed=12, protected_share=0.08)
     for label, table in zip(("first", "second", "third"), made.tables, strict=True):
-        table.write_parquet(folder / f"{label}.parquet")
-    return folder
+        stays = pl.Series("stay", range(1, len(table) + 1))
+        table.with_columns(stays).write_parquet(folder / f"{label}.parquet")
 
 
-def _cut_short(disk: Disk, scratch: Path) -> tuple[Path, Path]:
-    """A publication that will be undone, its parts written, and one that will be finished: the
-    last moments before SQLite begins the commit, and before the public files are moved."""
+def _cut_short(disk: Disk, name: str, folder: Path) -> Path:
+    """A publication that will be undone, its parts written, or one that will be finished: the last
+    moment before SQLite begins the commit, or before the public files are moved."""
     states = [disk.after_cut(at, "kept") for at in range(len(disk))]
-
-    def before(name: str) -> dict[str, bytes | None]:
-        return next(state for state, then in pairwise(states) if name in then)
-
-    return (
-        write_tree(scratch / "undone", before("series/catalog.sqlite-journal")),
-        write_tree(scratch / "finished", before("series/releases/second")),
-    )
+    sign = "series/catalog.sqlite-journal" if name == UNDOING else "series/releases/second"
+    return write_tree(folder, next(state for state, then in pairwise(states) if sign in then))

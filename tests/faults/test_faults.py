@@ -22,7 +22,7 @@ from faults.scenarios import (
     SCENARIOS,
     UNDOING,
     Scenario,
-    all_scenarios,
+    scenario_of,
 )
 from faults.shim import Commands, Fault
 from serigraph.errors import LedgerDamaged
@@ -38,8 +38,9 @@ def commands() -> Iterator[Commands]:
 
 @pytest.fixture(scope="module")
 def scenarios(tmp_path_factory: pytest.TempPathFactory, commands: Commands) -> dict[str, Scenario]:
-    folder = tmp_path_factory.mktemp("scenarios")
-    return {each.name: each for each in all_scenarios(folder, commands)}
+    return {
+        name: scenario_of(name, tmp_path_factory.mktemp("scenario"), commands) for name in SCENARIOS
+    }
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 import re
 import shutil
+import sqlite3
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from random import Random
 
+import duckdb
+import openpyxl
 import polars as pl
+from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
 import serigraph
 from fuzz.odd_texts import CELLS, LABELS, NAMES, NUMBERS, TEXTS, bytes_flipped
@@ -52,11 +58,36 @@ quasi_identifiers = "value"
 [reading]
 null_values = ["NA"]
 """
+ONE_COLUMN = POLICY[POLICY.index("[sensitive]") : POLICY.index("[guarantee]")]
+RECORDS = """\
+[sensitive.diagnosis]
+[sensitive.diagnosis.protected]
+values = ["hiv", "gout"]
+unheld = "allow"
+[sensitive.drug]
+form = "delimited"
+delimiter = "+"
+[sensitive.drug.protected]
+values = ["azt"]
+unheld = "allow"
+[plain]
+stay = "numeric"
+"""
+POLICIES = (
+    POLICY,
+    POLICY.replace(ONE_COLUMN, RECORDS),
+    POLICY.replace(ONE_COLUMN, f'{ONE_COLUMN}[protected.persistence]\ndefault = "any"\n'),
+)
 TAXONOMY = "1010;10**;*\n1020;10**;*\n2010;20**;*\n2020;20**;*\n"
-HEADER = ["patient", "age", "born", "zip", "diagnosis"]
+HEADER = ["patient", "age", "born", "zip", "diagnosis", "drug", "stay"]
+DRAFT = "2024H2"
 KEYS = (
     *("factor", "link_chances", "l", "delimiter", "quote", "encoding", "decimal", "date_format"),
     *("query", "replan", "clearance", "rarest", "except", "type", "unique_values", "missing"),
+)
+ODD_ENTRIES = (
+    *("1/0", "1e-5000", "9" * 5000, "1/" + "9" * 5000, -1, 10**400, None, [], {}, "", "½", 1.5),
+    *("../..", ["draft.json"], {"../../policy.toml": "0"}),
 )
 Rows = list[list[str]]
 
@@ -77,20 +108,24 @@ def people(draw: Random, number: int) -> Rows:
             str(draw.randrange(20, 90)),
             f"{draw.randrange(1930, 2005)}-{draw.randrange(1, 13):02}-{draw.randrange(1, 29):02}",
             draw.choice(("1010", "1020", "2010", "2020")),
-            draw.choice(("flu", "flu", "cold", "cold", "asthma", "hiv", "gout")),
+            draw.choice((*("flu", "cold", "asthma") * 3, "hiv", "gout")),
+            draw.choice(("", "none", "none+other", "other", "azt+other")),
+            str(draw.randrange(1, 30)),
         ]
         for _ in range(number)
     ]
 
 
 def template(folder: Path) -> Path:
-    """A series with one release, which every case gets a copy of."""
+    """A series with one release and a draft of the next, which every case gets a copy of."""
     series = folder / "template"
     table = pl.DataFrame(people(Random(0), 60), schema=HEADER, orient="row")
     serigraph.init(series, table)
     (series / "policy.toml").write_text(POLICY)
     (series / "zip.csv").write_text(TAXONOMY)
     serigraph.publish(table, series, label="2024H1")
+    table = pl.DataFrame(people(Random(3), 60), schema=HEADER, orient="row")
+    serigraph.draft(table, series, label=DRAFT, new_people=True)
     return series
 
 
@@ -108,10 +143,13 @@ def make_case(seed: int, template: Path, folder: Path) -> Case:
             fresh = pl.DataFrame(people(Random(1), 40), schema=HEADER, orient="row")
             serigraph.init(series, fresh)
             shutil.copy(template / "zip.csv", series)
-            (series / "policy.toml").write_text(POLICY)
-            _spoil_policy(series / "policy.toml", draw)
+            (series / "policy.toml").write_text(draw.choice(POLICIES))
+            if draw.random() < 0.7:
+                _spoil_policy(series / "policy.toml", draw)
     if draw.random() < 0.1:
         (series / "zip.csv").write_bytes(_odd_taxonomy(draw))
+    if draw.random() < 0.1:
+        _spoil_draft(series, draw)
     table = _table(folder, draw)
     arguments = _command(draw, table, series, folder)
     return Case(seed, arguments + ["--json"] * (draw.random() < 0.3), series)
@@ -148,6 +186,23 @@ def _spoil_policy(path: Path, draw: Random) -> None:
     path.write_bytes(bytes_flipped(content, draw) if draw.random() < 0.1 else content)
 
 
+def _spoil_draft(series: Path, draw: Random) -> None:
+    """Damage one file of a draft, or give its manifest an odd entry and a name that fits."""
+    files = sorted(path for path in series.glob("drafts/*/**/*") if path.is_file())
+    if not files:
+        return
+    path = draw.choice(files)
+    if path.name != "draft.json" or draw.random() < 0.5:
+        path.write_bytes(bytes_flipped(path.read_bytes(), draw))
+        return
+    known = json.loads(path.read_text())
+    known[draw.choice(sorted(known))] = draw.choice(ODD_ENTRIES)
+    path.write_text(json.dumps(known))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    with suppress(OSError, ValueError):  # the odd entry may be a label that is no name
+        path.parent.rename(path.parents[1] / f"{known['label']}-{digest}")
+
+
 def _odd_taxonomy(draw: Random) -> bytes:
     lines = TAXONOMY.splitlines()
     lines.insert(draw.randrange(5), ";".join(draw.choice(CELLS) for _ in range(draw.randrange(5))))
@@ -172,10 +227,17 @@ def _table(folder: Path, draw: Random) -> Path:
             case 6:
                 rows.append([*row])
             case 7:
-                column, odd = draw.randrange(5), draw.choice(CELLS)
+                column, odd = draw.randrange(len(HEADER)), draw.choice(CELLS)
                 for each in rows[1:]:
                     each[column:] = [odd, *each[column + 1 :]]
-    kind = draw.choice(("csv", "csv", "csv", "quoted", "gz", "utf-16", "latin", "parquet", "arrow"))
+    kind = draw.choice(
+        (
+            *("csv", "csv", "csv", "quoted", "gz", "utf-16", "latin", "parquet", "arrow"),
+            *("sqlite", "duckdb", "xlsx"),
+        )
+    )
+    if kind in ("sqlite", "duckdb", "xlsx"):
+        return _database(folder, rows, kind, draw)
     if kind in ("parquet", "arrow"):
         return _typed(folder, rows, kind, draw)
     return _text_file(folder, rows, kind, draw)
@@ -192,6 +254,36 @@ def _text_file(folder: Path, rows: Rows, kind: str, draw: Random) -> Path:
         content = bytes_flipped(content, draw)
     path = folder / ("table.csv.gz" if kind == "gz" else "table.csv")
     path.write_bytes(gzip.compress(content) if kind == "gz" else content)
+    return path
+
+
+def _database(folder: Path, rows: Rows, kind: str, draw: Random) -> Path:
+    """A database or a workbook; cells that it cannot hold are cut short or left out."""
+    width, path = max(len(rows[0]), 1), folder / f"table.{kind}"
+    names = [name.replace("\0", "")[:200] or "?" for name in rows[0]] or ["patient"]
+    cells = [([*row, *[None] * width][:width]) for row in rows[1:]]
+    if kind == "xlsx":
+        book = openpyxl.Workbook()
+        for row in (names, *cells):
+            shown = [
+                ILLEGAL_CHARACTERS_RE.sub("", cell)[:30_000] if cell is not None else None
+                for cell in row
+            ]
+            book.active.append(shown)
+        book.save(path)
+    else:
+        columns = dict.fromkeys(name.casefold() for name in names)
+        quoted = ", ".join('"' + name.replace('"', '""') + '" varchar' for name in columns)
+        marks = ", ".join("?" for _ in columns)
+        connect = sqlite3.connect if kind == "sqlite" else duckdb.connect
+        with closing(connect(str(path))) as connection:
+            connection.execute(f"create table visits ({quoted})")
+            for row in cells:
+                with suppress(duckdb.Error, UnicodeError):  # a cell that it cannot hold
+                    connection.execute(f"insert into visits values ({marks})", row[: len(columns)])
+            connection.commit()
+    if draw.random() < 0.3:
+        path.write_bytes(bytes_flipped(path.read_bytes(), draw))
     return path
 
 
@@ -235,7 +327,7 @@ def _typed(folder: Path, rows: Rows, kind: str, draw: Random) -> Path:
 
 def _command(draw: Random, table: Path, series: Path, folder: Path) -> list[str]:
     publish = ["publish", str(table), "--series", str(series)]
-    match draw.randrange(16):
+    match draw.randrange(22):
         case 0:
             return ["init", str(folder / "new"), "--from", str(table)]
         case 1:
@@ -267,6 +359,21 @@ def _command(draw: Random, table: Path, series: Path, folder: Path) -> list[str]
             return [draw.choice(("status", "audit", "report")), str(series)]
         case 9:
             return [*publish, f"--query={draw.choice(CELLS[12:])[:5000]}"]
+        case 10:
+            return ["draft", *publish[1:], "--allow-suppression"]
+        case 11:
+            named = draw.choice((DRAFT, DRAFT, *(name.replace("\0", "") for name in LABELS)))
+            return ["publish", f"--draft={named}", "--series", str(series)]
+        case 12:
+            named = draw.choice((DRAFT, *(name.replace("\0", "") for name in LABELS)))
+            return ["drafts", str(series), f"--{draw.choice(('show', 'discard'))}={named}"]
+        case 13:
+            return [*publish, "--dry-run"]
+        case 14:
+            raw = ["--raw", str(table)] * draw.randrange(2)
+            return [draw.choice(("attack", "audit")), str(series), *raw]
+        case 15:
+            return ["approve", DRAFT, "--series", str(series), "--key", str(table)]
         case _:
             return publish + ["--allow-suppression"] * (draw.random() < 0.5)
 
@@ -281,7 +388,6 @@ def _odd_certificate(series: Path, draw: Random) -> Path:
         return path
     given = json.loads(text)
     place = draw.choice((given, given["guarantee"], given["figures"]))
-    odd = ("1/0", "1e-5000", "9" * 5000, "1/" + "9" * 5000, -1, 10**400, None, [], {}, "", "½", 1.5)
-    place[draw.choice(sorted(place))] = draw.choice(odd)
+    place[draw.choice(sorted(place))] = draw.choice(ODD_ENTRIES)
     path.write_text(json.dumps(given))
     return path
