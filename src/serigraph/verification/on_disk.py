@@ -1,8 +1,8 @@
 """Earlier releases on disk, read by the verifier itself.
 
 No code is shared with the part of the ledger that recalls the past for grouping: a fault there is
-found here. Every byte that matters is compared with the catalog's digest, and the sizes of groups
-are counted from their members.
+found here. Every byte that matters is compared with the catalog's digest, the sizes of groups are
+counted from their members, and what groups held from the holders, where a release records them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from serigraph.runtime.progress import Report
 from serigraph.runtime.threads import parallel_map
 from serigraph.short_repr import Undisclosed
 from serigraph.verification.attendance import read_attendance
-from serigraph.verification.cohorts_on_disk import read_cohorts, read_excluded
+from serigraph.verification.cohorts_on_disk import check_holders, read_cohorts, read_excluded
 from serigraph.verification.committed import (
     CommittedRelease,
     read_columns,
@@ -136,6 +136,8 @@ def _read_groups(
     ):
         raise release.damaged("the values of a release do not fit its groups", "values")
     held = held.asked()
+    if release.files_if_any("holders"):
+        check_holders(release, names, person[present], group[present], held)
     if excluded is not None:
         left = left - excluded
         np.maximum.at(left, held.group, held.count)  # where fewer are left, holders are certain
