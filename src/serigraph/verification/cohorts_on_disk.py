@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from serigraph.runtime.threads import parallel_map
 from serigraph.verification.committed import (
     CommittedRelease,
-    Entries,
+    check_holders,
     has_column,
     read_columns,
     read_entries,
-    read_holders,
     read_names,
 )
 from serigraph.verification.recorded_cohorts import RecordedCohorts, bound_by
@@ -116,44 +115,6 @@ def read_pairs(
     held = read_entries(release, release.files("values"), names).asked()
     holder, value = check_holders(release, names, person[present], group[present], held)
     return holder.astype(np.int64), value.astype(np.int64)
-
-
-def check_holders(
-    release: CommittedRelease,
-    names: Sequence[str],
-    person: NDArray[np.integer],
-    group: NDArray[np.integer],
-    held: Entries,
-) -> tuple[NDArray[np.integer], NDArray[np.int32]]:
-    """Who was published as a holder of the values named, from a release that records it.
-
-    Refuses holders who do not add up to what the groups ``held`` of these values. ``person`` and
-    ``group`` are those of the members with a record.
-    """
-    holder, value = read_holders(release, names)
-    if not (asked := value >= 0).all():
-        holder, value = holder[asked], value[asked]
-    values = max(len(names), 1)
-    of_person = np.full(int(person.max(initial=0)) + 2, -1)  # the last place is nobody's
-    of_person[person] = group
-    found = np.take(of_person, holder, mode="clip")
-    found *= values
-    found += value
-    found.sort()
-    said, count = held.group.astype(np.int64) * values + held.value, held.count
-    order = np.argsort(said, kind="stable")  # nothing to do as a rule
-    said, count = said[order], count[order]
-    pair = holder.astype(np.int64)
-    pair *= values
-    pair += value
-    is_right = (
-        len(distinct(pair)) == len(pair) == count.sum()
-        and (said[1:] > said[:-1]).all()
-        and np.array_equal(np.repeat(said, count), found)
-    )
-    if not is_right:
-        raise release.damaged("the holders of a release are not those of its groups", "holders")
-    return holder, value
 
 
 def read_excluded(

@@ -21,9 +21,10 @@ from serigraph.runtime.progress import Report
 from serigraph.runtime.threads import parallel_map
 from serigraph.short_repr import Undisclosed
 from serigraph.verification.attendance import read_attendance
-from serigraph.verification.cohorts_on_disk import check_holders, read_cohorts, read_excluded
+from serigraph.verification.cohorts_on_disk import read_cohorts, read_excluded
 from serigraph.verification.committed import (
     CommittedRelease,
+    check_holders,
     read_columns,
     read_entries,
     read_ids,
@@ -57,11 +58,12 @@ class LedgerOnDisk(Undisclosed):
         known = list(accumulate(release.newcomers for release in self.releases))
         numbers = np.flatnonzero(place >= 0)
         first = int(numbers[0]) if len(numbers) else len(place)
+        excluded: list[NDArray[np.int64] | None] = [None] * len(self.releases)
+        if any(release.excludes is not None for release in self.releases):
+            excluded = read_excluded(self.releases, len(place))
         asked = [
-            (release, place[:people], excluded)
-            for release, people, excluded in zip(
-                self.releases, known, read_excluded(self.releases, len(place)), strict=True
-            )
+            (release, place[:people], without)
+            for release, people, without in zip(self.releases, known, excluded, strict=True)
             if people > first
         ]
         return parallel_map(lambda each: _read_groups(*each, len(ids), names), asked, report)
