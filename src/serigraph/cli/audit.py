@@ -30,7 +30,7 @@ class Misfit(StrEnum):
     EMPTY_REGIONS = "empty-regions"
 
 
-def command(
+def command(  # an option each
     paths: Annotated[
         list[Path],
         typer.Argument(help="Folder of a series; with --releases, the releases in order."),

@@ -179,7 +179,7 @@ def formed(
     return form_groups(population, past, demand, plan.method, weight, keys, box, at_least, progress)
 
 
-def finished(
+def finished(  # all that a release is made of
     whole: Population,
     population: Population,
     earlier: EarlierReleases,

@@ -41,7 +41,7 @@ from serigraph.verification.showing_once import check_shown_once
 from serigraph.verification.survival import survey
 
 
-def verify(
+def verify(  # the whole judgement, in order
     population: Population,
     earlier: EarlierReleases,
     proposal: Proposal,

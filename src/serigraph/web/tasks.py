@@ -159,7 +159,7 @@ def taxonomy(
     return taxonomy_of(table, series, column, by, parts)
 
 
-def plan(
+def plan(  # a field of the form each
     progress: Progress,
     *,
     table: str,
