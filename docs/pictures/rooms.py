@@ -21,6 +21,7 @@ WAY = (
     "grouping",
     "verification",
     "recoding",
+    "attacking",
     "reporting",
     "ledger",
 )

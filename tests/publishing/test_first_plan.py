@@ -94,6 +94,7 @@ def test_plans_are_as_long_and_protect_as_much_as_they_can(sizes: list[int], peo
 )
 @example([1, 3], 1, None)  # fewer people than a cohort has
 @example([2, 3], 2, None)
+@example([20, 5, 13, 14, 14], 0, "transient")  # a past that allows nothing, and no holder
 def test_any_proposal_is_published(
     tmp_path_factory: pytest.TempPathFactory,
     sizes: list[int],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from pathlib import Path
@@ -11,7 +12,7 @@ import polars as pl
 
 import serigraph
 
-MOST = 99  # modules; a dozen attack, look for drafts, or read more than one table of one file
+ARCHITECTURE = Path(__file__).parents[2] / "docs/architecture.md"
 
 
 def test_a_release_passes_few_modules(tmp_path: Path) -> None:
@@ -44,4 +45,7 @@ def test_a_release_passes_few_modules(tmp_path: Path) -> None:
         threading.setprofile(None)  # type: ignore[arg-type]
     assert "serigraph.publishing.publication" in passed
     assert not [name for name in passed if "spark" in name]
-    assert len(passed) <= MOST, sorted(passed)
+    told = re.search(r"passes (\d+) modules", ARCHITECTURE.read_text(encoding="utf-8"))
+    assert told is not None
+    # One more where kernels were compiled in this process.
+    assert int(told[1]) <= len(passed) <= int(told[1]) + 1, "\n".join(sorted(passed))

@@ -17,6 +17,8 @@ from cli.running import run
 from serigraph.errors import InputRefused, NotTransient, PromiseError, TableError
 from serigraph.ledger import Series
 from serigraph.policy import Persistence, read_policy
+from serigraph.runtime.progress import no_progress
+from serigraph.web import tasks
 
 PEOPLE = 500
 POLICY = """version = 1
@@ -143,6 +145,32 @@ def test_an_override_is_in_every_document_and_figures_are_in_none(tmp_path: Path
     whole = json.loads(report.certificate.read_text(encoding="utf-8"))
     assert whole["figures"]["assumed_transient"] == ["HIV"]
     assert serigraph.verify(report.certificate).worst is not None
+    caveat = (
+        "The promise is not kept for values that persist, and the publisher has overridden the "
+        "check of this for 'HIV'."
+    )
+    only = f"{caveat} The promise holds only if values change freely between releases."
+    assert run("audit", series).out.splitlines()[-1] == only
+    assert run("audit", series, "--json").json["caveat"] == caveat
+    told = run("verify", report.certificate).out
+    assert told.splitlines()[-1].startswith(f"The certificate is true. {caveat} Over the whole")
+    assert ", only if values change freely" in told
+    assert run("verify", report.certificate, "--json").json["caveat"] == caveat
+    said = run("report", series, "--out", tmp_path / "made").out.splitlines()
+    assert (said[0], said[1][:43]) == (caveat, "The promise holds over 3 releases only if v")
+    person = second["id"][0]
+    of_value = [
+        run("history", series, "--person", person, "--value", v).out for v in ("HIV", "flu")
+    ]
+    assert ["has overridden the check" in each for each in of_value] == [True, False]
+    shown = tasks.audit(no_progress, series=str(series))
+    assert (shown["holds"], shown["verdict"].endswith(only)) == (False, True)
+    made = tasks.report(no_progress, series=str(series), out=str(tmp_path / "made"))
+    assert (made["holds"], made["verdict"].endswith(only)) == (False, True)
+    shown = tasks.verify(no_progress, certificate=str(report.certificate))
+    assert (shown["holds"], caveat in shown["verdict"]) == (None, True)
+    of_person = tasks.person(no_progress, series=str(series), person=str(person), value="HIV")
+    assert "has overridden the check" in str(of_person)
     notes = serigraph.status(series).notes
     assert any(note.startswith("value 'HIV' is not transient") for note in notes)
     assert report.notes
@@ -171,8 +199,15 @@ def test_a_policy_that_states_nothing_says_so_loudly(tmp_path: Path) -> None:
             "This report assumes that values change freely between releases, and"
         )
     assert any("does not say" in note for note in serigraph.status(series).notes)
-    mark, text = headline(serigraph.report(series).report)
+    made = serigraph.report(series)
+    mark, text = headline(made.report)
     assert (mark, text[:19]) == ("", "This report assumes")
+    unsaid = "The policy does not say whether values persist."
+    only = f"{unsaid} The promise holds only if values change freely between releases."
+    assert run("audit", series).out.splitlines()[-1] == only
+    assert tasks.audit(no_progress, series=str(series))["holds"] is None
+    assert unsaid in serigraph.verify(made.certificate).conclusion
+    assert unsaid in serigraph.history(series, table["id"][0], "HIV").caveat
     policy = series / "policy.toml"
     policy.write_text(POLICY.format(more=STATED), encoding="utf-8")
     *_, another = tables(releases=4)

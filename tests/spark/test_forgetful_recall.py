@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 
 import serigraph
@@ -14,7 +15,7 @@ from ledger.builders import shape_on_disk
 from serigraph.engines.spark.ledger_frames import LedgerFrames
 from serigraph.errors import GuaranteeExceeded, LedgerDamaged
 from serigraph.ledger import encoding
-from verification.series import ANN, FIRST, NEXT, OTHERS, XENIA, new_series
+from verification.series import ANN, FIRST, NEXT, OTHERS, SIX, XENIA, new_series
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -102,5 +103,23 @@ def test_a_wrong_size_with_a_right_digest_is_found(
         publish(FIRST, series, label="first")
     before = shape_on_disk(series.path)
     with pytest.raises(LedgerDamaged, match="do not have the sizes"):
+        on_spark(NEXT, series, label="next")
+    assert shape_on_disk(series.path) == before
+
+
+@THIS_MACHINE
+def test_a_wrong_count_with_a_right_digest_is_found(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series = new_series(tmp_path / "series")
+    on_spark(FIRST, series, label="first")  # records no holders
+    encode = encoding.encode_values
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            encoding, "encode_values", lambda group, value, count: encode(group, value, count // 2)
+        )
+        publish(SIX.with_columns(pl.col("patient") + "2"), series, label="second")
+    before = shape_on_disk(series.path)
+    with pytest.raises(LedgerDamaged, match=r"holders of a release .* ledger/0002/holders"):
         on_spark(NEXT, series, label="next")
     assert shape_on_disk(series.path) == before

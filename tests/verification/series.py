@@ -26,6 +26,7 @@ def table(*rows: Row) -> pl.DataFrame:
 
 
 FIRST = table((ANN, 20, "flu"), ("bob", 20, PROTECTED), ("cat", 20, "flu"))
+SIX = table(*FIRST.rows(), ("dan", 20, "flu"), ("fay", 20, "flu"), ("gus", 20, PROTECTED))
 OTHERS = table(("zoe", 50, "flu"), (XENIA, 50, "gout"))
 NEXT = table(
     (ANN, 20, "flu"),

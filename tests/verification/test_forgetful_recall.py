@@ -19,7 +19,7 @@ from ledger.builders import shape_on_disk
 from serigraph.errors import GuaranteeExceeded, LedgerDamaged
 from serigraph.ledger import encoding, writer
 from serigraph.model import Past
-from verification.series import ANN, FIRST, NEXT, OTHERS, XENIA, new_series
+from verification.series import ANN, FIRST, NEXT, OTHERS, PROTECTED, SIX, XENIA, new_series
 
 publish = partial(serigraph.publish, new_people=True)
 
@@ -105,5 +105,30 @@ def test_a_wrong_size_with_a_right_digest_is_found(
         publish(FIRST, series, label="first")
     before = shape_on_disk(series.path)
     with pytest.raises(LedgerDamaged, match="ledger/0001/groups"):
+        publish(NEXT, series, label="next")
+    assert shape_on_disk(series.path) == before
+
+
+def without_the_value(group: Column, value: pl.Series, count: Column) -> tuple[Any, ...]:
+    kept = value.cast(pl.String) != PROTECTED
+    return group[kept.to_numpy()], value.filter(kept), count[kept.to_numpy()]
+
+
+def with_fewer_holders(group: Column, value: pl.Series, count: Column) -> tuple[Any, ...]:
+    return group, value, -(-count // 2)
+
+
+@pytest.mark.parametrize("change", [without_the_value, with_fewer_holders])
+def test_a_wrong_count_with_a_right_digest_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[..., Any]
+) -> None:
+    """Two of six held the value, so that the next group, of two, would have p = 2/3."""
+    encode = encoding.encode_values
+    series = new_series(tmp_path / "series")
+    with monkeypatch.context() as patched:
+        patched.setattr(encoding, "encode_values", lambda *columns: encode(*change(*columns)))
+        publish(SIX, series, label="first")
+    before = shape_on_disk(series.path)
+    with pytest.raises(LedgerDamaged, match="ledger/0001/holders"):
         publish(NEXT, series, label="next")
     assert shape_on_disk(series.path) == before

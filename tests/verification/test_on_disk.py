@@ -183,6 +183,13 @@ WRONG: dict[str, tuple[str, Callable[[pl.DataFrame], pl.DataFrame]]] = {
     "more holders than people": ("values", lambda rows: rows.with_columns(count=pl.lit(4))),
     "no holder": ("values", lambda rows: rows.with_columns(count=pl.lit(0))),
     "a value in a group that is not there": ("values", plus("group")),
+    "a value that is missing": ("values", lambda rows: rows.filter(value="HIV")),
+    "more holders": ("values", lambda rows: rows.with_columns(count=pl.lit(2))),
+    "another value": ("values", lambda rows: rows.with_columns(value=pl.lit("HIV"))),
+    "a holder that is missing": ("holders", lambda rows: rows.head(-2)),
+    "a holder twice": ("holders", lambda rows: pl.concat([rows.head(1), rows])),
+    "a holder without a record": ("holders", lambda rows: rows.with_columns(person=pl.lit(3))),
+    "a holder that nobody knows": ("holders", lambda rows: rows.with_columns(person=pl.lit(99))),
 }
 
 
@@ -196,6 +203,20 @@ def test_a_wrong_number_with_a_right_digest_is_noticed(series: Series, name: str
     digests = {**first.digests, path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
     with pytest.raises(LedgerDamaged, match="ledger/0001/"):
         asked(LedgerOnDisk((replace(first, digests=digests), second)), "ann", "cat")
+
+
+def test_fewer_holders_are_noticed_where_the_release_records_them(series: Series) -> None:
+    first, second = on_disk(series).releases
+    path = second.folder / "values.parquet"
+    rows = pl.read_parquet(path)
+    assert rows["count"].to_list() == [2, 1]
+    rows.with_columns(pl.col("count").clip(upper_bound=1)).write_parquet(path)
+    digests = {**second.digests, path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
+    with pytest.raises(LedgerDamaged, match=r"holders .* are not .* ledger/0002/holders"):
+        asked(LedgerOnDisk((first, replace(second, digests=digests))), "ann")
+    del digests["holders.parquet"]  # as in a release of version 0.1
+    _, found = asked(LedgerOnDisk((first, replace(second, digests=digests))), "ann")
+    assert found == {"ann": [("HIV", 1, 3)]}
 
 
 def test_a_person_that_is_known_twice_is_noticed(tmp_path: Path) -> None:

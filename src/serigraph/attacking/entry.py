@@ -82,7 +82,7 @@ class Attacked(ShortRepr):
 
 
 @shows_progress(("reading", "attacking"))
-def attack(
+def attack(  # an argument for each option of the command
     series: str | os.PathLike[str] | Series | None = None,
     *,
     releases: Sequence[Any] = (),

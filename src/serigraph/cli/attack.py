@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from serigraph.attacking import Attacked, Finding
 
 
-def command(
+def command(  # an option each
     paths: Annotated[
         list[Path],
         typer.Argument(help="Folder of a series; with --releases, the releases in order."),

@@ -19,6 +19,7 @@ from serigraph.errors import GuaranteeExceeded, InputRefused, LedgerDamaged, Sto
 if TYPE_CHECKING:
     from serigraph.auditing import Audit, Examined, Figures
     from serigraph.engines import Engine
+    from serigraph.publishing.persistence import Assumption
 
 
 class Misfit(StrEnum):
@@ -29,7 +30,7 @@ class Misfit(StrEnum):
     EMPTY_REGIONS = "empty-regions"
 
 
-def command(
+def command(  # an option each
     paths: Annotated[
         list[Path],
         typer.Argument(help="Folder of a series; with --releases, the releases in order."),
@@ -74,10 +75,11 @@ def command(
                 "releases of other tools are audited on one machine", remedy="omit --engine"
             )
         found = _of_releases(paths, policy, raw, registry, tolerate, known_members, worst)
-        rests_on = _rests_on_of_releases(policy)
+        assumption, rests_on = _assumed_of_others(policy)
     else:
         found = _of_series(paths, raw, known_members, worst, where)
-        rests_on = _rests_on(paths[0])
+        assumption = _assumed(paths[0])
+        rests_on = assumption.rests_on()
     if pseudonyms is not None:
         _write_pseudonyms(pseudonyms, found.pseudonyms)
     audit = found.audit
@@ -86,13 +88,14 @@ def command(
             {
                 "within_threshold": audit.is_within,
                 "rests_on": rests_on,
+                "caveat": assumption.caveat(),
                 "files_agree": audit.files_agree,
                 "audit": audit,
             }
         )
     else:
         _tell(audit, known_members)
-        say(_conclusion(audit, rests_on))
+        say(_conclusion(audit, assumption, rests_on))
     if not audit.files_agree:
         raise typer.Exit(LedgerDamaged.exit_code)
     if not audit.is_within:
@@ -202,33 +205,31 @@ def _tell_assumptions(audit: Audit) -> None:
         )
 
 
-def _conclusion(audit: Audit, rests_on: str) -> str:
+def _conclusion(audit: Audit, assumption: Assumption, rests_on: str) -> str:
     if not audit.is_within:
         return "The promise is BROKEN."
     if audit.above_in_crowds is None:
+        only = "only if" if assumption.caveat() else "if"
         return (
-            "Whether the promise holds for values that persist cannot be told without the tables "
-            "(--raw). For transient values it holds if they change freely between releases."
-        )
-    return f"The promise holds if {rests_on}."
+            f"{assumption.caveat()} Whether the promise holds for values that persist cannot be "
+            "told without the tables (--raw). For transient values it holds "
+            f"{only} they change freely between releases."
+        ).strip()
+    return assumption.promise(rests_on)
 
 
-def _rests_on_of_releases(policy: Path | None) -> str:
+def _assumed_of_others(policy: Path | None) -> tuple[Assumption, str]:
     from serigraph.policy import read_policy
+    from serigraph.publishing.persistence import assumed_of_others
 
-    if policy is None or not read_policy(policy).has_persisting_values:
-        return "values change freely between releases"
-    return (
-        "values that the policy calls transient change freely between releases, and neither the "
-        "adversary nor the way the releases were made tells the members of a crowd apart"
-    )
+    return assumed_of_others(read_policy(policy or Path()))
 
 
-def _rests_on(series: Path) -> str:
+def _assumed(series: Path) -> Assumption:
     from serigraph.ledger import Series
     from serigraph.publishing.persistence import assumption_of
 
-    return assumption_of(Series.open(series).releases()).rests_on()
+    return assumption_of(Series.open(series).releases())
 
 
 def _shown(figures: Figures) -> str:

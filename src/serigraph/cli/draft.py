@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _SHOWN = 8  # values whose holders have become more or fewer
 
 
-def command(
+def command(  # an option each
     tables: Annotated[list[str], TABLES],
     series: SeriesOption,
     registry: Registry = None,

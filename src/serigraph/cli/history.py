@@ -31,6 +31,7 @@ def command(
                 "alike": found.alike,
                 "survival": found.survival,
                 "probability": found.probability,
+                "caveat": found.caveat,
             }
         )
         return
@@ -48,6 +49,8 @@ def command(
             f"Survival {float(found.survival):.6f}; probability of ever being linked "
             f"{float(found.probability):.6f}, threshold {found.threshold}"
         )
+        if found.caveat:
+            say(found.caveat)
         return
     say(f"The value is {found.persistence}, so exposures do not add up.")
     if found.alike is None:

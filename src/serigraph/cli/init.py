@@ -12,7 +12,7 @@ from serigraph.cli.output import Json, print_json, say, stages
 from serigraph.cli.value_list import value_lines
 
 
-def command(
+def command(  # an option each
     series: Annotated[Path, typer.Argument(help="Folder of the new series.")],
     tables: Annotated[
         list[str],

@@ -18,7 +18,7 @@ _SHOWN = 8
 _LINKS = (1, 2, 3, 5, 10, 20)
 
 
-def command(
+def command(  # an option each
     table: Annotated[Path, typer.Argument(help="The table of the next release.")],
     series: Annotated[Path, typer.Option(help="Folder of the series.")],
     registry: Annotated[

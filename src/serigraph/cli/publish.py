@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _NAMED = 8  # suppressed values to list
 
 
-def command(
+def command(  # an option each
     tables: Annotated[list[str] | None, TABLES] = None,
     *,
     series: SeriesOption,

@@ -39,6 +39,7 @@ def command(
                 "worst_in_series": made.audit.over_all.worst,
                 "threshold": made.audit.threshold,
                 "rests_on": made.rests_on,
+                "caveat": made.caveat,
                 "notes": made.notes,
             }
         )
@@ -46,7 +47,10 @@ def command(
     worst = made.audit.over_all.worst
     outcome = f"worst probability {worst}" if worst else "nobody was ever exposed"
     number = len(made.audit.releases)
-    say(f"The promise holds over {number} releases if {made.rests_on}: {outcome}")
+    if made.caveat:
+        say(made.caveat)
+    only = "only if" if made.caveat else "if"
+    say(f"The promise holds over {number} releases {only} {made.rests_on}: {outcome}")
     for note in made.notes:
         say(f"  note: {note}")
     say(f"  {made.report}")

@@ -21,7 +21,7 @@ from serigraph.cli.study_source import (
 )
 
 
-def command(
+def command(  # an option each
     out: Annotated[Path, typer.Option(help="Folder to write to.")],
     reports: Reports = None,
     reactions: Reactions = None,

@@ -47,6 +47,7 @@ def command(
                 "approved_by": found.approved_by,
                 "conclusion": found.conclusion,
                 "rests_on": found.rests_on,
+                "caveat": found.caveat,
                 "largest_probability": found.largest,
                 "worst_in_series": found.worst,
                 "threshold": found.certificate.threshold,

@@ -76,8 +76,8 @@ def make_release(
         population = population.subset(population.present)
     table, cohorts = population, None
     progress("ordering")
-    before = cohorts_before or CohortsBefore.none(population.ids)
     if plan.cohorts is not None:
+        before = cohorts_before or CohortsBefore.none(population.ids)
         cohorts = arranged(population, before, plan, plan.cohorts, randomness)
         population, past = cohorts.population, past.subset(cohorts.kept)
         if not population.present.any():
@@ -179,7 +179,7 @@ def formed(
     return form_groups(population, past, demand, plan.method, weight, keys, box, at_least, progress)
 
 
-def finished(
+def finished(  # all that a release is made of
     whole: Population,
     population: Population,
     earlier: EarlierReleases,

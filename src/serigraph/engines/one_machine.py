@@ -259,6 +259,8 @@ class _Unwritten(Undisclosed):
 
     def _linked(self) -> dict[str, object]:
         layout, columns = Layout(self.place.series.path), self.made.population.plain.columns
+        if not columns:
+            return {}
         return linked_rows(self.made.tables, columns, layout, self.place.writer.releases)
 
     def write(self, output: Output, progress: Progress) -> _Staged:

@@ -44,7 +44,7 @@ NEIGHBOURHOOD = 32  # groups in a cell cut without values, bottom-up, and then w
 Box = tuple[Sequence[int], Sequence[int]]  # lowest and highest code of each column
 
 
-def form_groups(
+def form_groups(  # what an engine may ask of groups
     population: Population,
     past: Past,
     demand: Demand,

@@ -247,7 +247,8 @@ def pasts_allow(
         largest = np.inf
     for i in range(cell.begin, cell.end if len(f.neediest) > 0 else cell.begin):
         largest = max(largest, f.neediest[f.past_row[people[i]]])
-    return largest == 0.0 or most * largest <= cover(f, n) * (1.0 + SLACK)
+    # Without a holder any past allows: zero times an unlimited target is no number.
+    return most == 0 or largest == 0.0 or most * largest <= cover(f, n) * (1.0 + SLACK)
 
 
 @kernel_helper

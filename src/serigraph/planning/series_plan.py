@@ -71,7 +71,7 @@ class SeriesPlan(ShortRepr):
 
 
 @shows_progress(STAGES)
-def plan(
+def plan(  # one keyword per option of a plan; one straight sequence
     table: Any,
     series: str | os.PathLike[str] | Series,
     *,

@@ -49,7 +49,7 @@ class NewSeries(ShortRepr):
 
 
 @shows_progress(STAGES)
-def begin(
+def begin(  # an argument for each option of the command
     series: str | os.PathLike[str],
     table: Any,
     *,

@@ -23,6 +23,7 @@ from serigraph.texts import in_one_form
 
 OVERRIDDEN = "assumed_transient"  # in the summary of a release
 _NAMED = 8
+UNSAID = "The policy does not say whether values persist."
 UNSTATED = (
     "the policy does not say whether values persist, so they are assumed to change freely between "
     "releases; for a value that does not, such as a chronic diagnosis, the promise does not hold: "
@@ -95,6 +96,40 @@ class Assumption:
         transient = "values that the policy calls transient change freely between releases"
         return listed([*([transient] if self.has_transient else []), *self.conditions()])
 
+    def caveat(self) -> str:
+        """What every statement of the promise begins with, where nobody has stated what it rests
+        on, or the check of that was overridden; otherwise empty."""
+        if self.overridden:
+            return (
+                "The promise is not kept for values that persist, and the publisher has overridden "
+                f"the check of this for {names_of(self.overridden)}."
+            )
+        return UNSAID if self.is_unstated else ""
+
+    def promise(self, rests_on: str = "") -> str:
+        """The promise and what it rests on; by default what it does in releases of Serigraph.
+
+        >>> Assumption(False, True, False, ()).promise()
+        'The promise holds if values change freely between releases.'
+        >>> Assumption(False, True, False, ("HIV",)).promise().partition(". ")[2]
+        'The promise holds only if values change freely between releases.'
+        """
+        caveat = self.caveat()
+        only = "only if" if caveat else "if"
+        return f"{caveat} The promise holds {only} {rests_on or self.rests_on()}.".strip()
+
+    def caveat_of(self, value: str, stated: Collection[str]) -> str:
+        """The same about one transient value; ``stated`` are the names about which the policy says
+        something, values or ``default``."""
+        if value in self.overridden:
+            return (
+                "The publisher has overridden the check whether holders keep this value. If they "
+                "do, the probability is higher."
+            )
+        if value in stated or DEFAULT in stated:
+            return ""
+        return f"{UNSAID} If this one persists, the probability is higher."
+
     def notes(self) -> tuple[str, ...]:
         """What the publisher must be told until it changes."""
         notes = []
@@ -111,6 +146,17 @@ class Assumption:
 def assumption_of(releases: Sequence[ReleaseRecord]) -> Assumption:
     """What the promise of some releases, at least one, assumes."""
     return Assumption.of(releases[-1].policy, [each.summary for each in releases])
+
+
+def assumed_of_others(policy: Policy) -> tuple[Assumption, str]:
+    """What a policy assumes of releases that any tool made, and what their promise rests on."""
+    assumption = Assumption.of(policy.frozen(), [])
+    if not assumption.has_persisting:
+        return assumption, assumption.rests_on()
+    return assumption, (
+        "values that the policy calls transient change freely between releases, and neither the "
+        "adversary nor the way the releases were made tells the members of a crowd apart"
+    )
 
 
 def listed(clauses: Sequence[str]) -> str:

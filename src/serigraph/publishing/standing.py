@@ -112,6 +112,7 @@ class PersonHistory(ShortRepr):
     was_ever_shown: bool  # whether a group of any release held the value
     persistence: Persistence = "transient"
     alike: Alike | None = None  # None if the value is transient, or the person is in no cohort
+    caveat: str = ""  # what nobody has stated of a transient value, or has overridden
 
     @property
     def survival(self) -> Fraction:
@@ -203,19 +204,20 @@ def history(
         classes = ProtectedClasses(release.policy)
         if not (choice.covers(value) or value in classes):
             raise _unprotected(value, choice, classes.listed, published, str(opened.path))
+    assumption = Assumption.of(policy.frozen(), [each.summary for each in ledger.releases])
+    is_transient = policy.persistence_of(value) == "transient"
     return PersonHistory(
         value=value,
         threshold=threshold_left(ledger.releases, policy, value),
         exposures=ledger.exposures(person, value),
         was_ever_shown=value in published,
         persistence=policy.persistence_of(value),
-        alike=_alike(ledger, person, value, policy),
+        alike=None if is_transient else _alike(ledger, person, value, policy),
+        caveat=assumption.caveat_of(value, policy.stated_persistence) if is_transient else "",
     )
 
 
 def _alike(ledger: Reader, person: str | int, value: str, policy: Policy) -> Alike | None:
-    if policy.persistence_of(value) == "transient":
-        return None
     found = ledger.alike(person, value)
     return None if found is None else Alike(*found, policy.guarantee.known_members)
 

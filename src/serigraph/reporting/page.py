@@ -121,9 +121,8 @@ def verdict(
 def _promise(assumption: Assumption, holds: str) -> str:
     if assumption.overridden:
         return (
-            "The promise is not kept for values that persist, and the publisher has overridden the "
-            f"check of this for {names_of(assumption.overridden)}. Only if these values change "
-            f"freely between releases, as all transient ones must, {holds}"
+            f"{assumption.caveat()} Only if these values change freely between releases, as all "
+            f"transient ones must, {holds}"
         )
     if assumption.is_unstated:
         return (

@@ -63,6 +63,7 @@ class SeriesReport(ShortRepr):
     certificate: Path
     audit: Audit
     rests_on: str  # what has to be true for the promise to hold
+    caveat: str  # what nobody has stated of this, or has overridden
     notes: tuple[str, ...]  # what the publisher should attend to
 
     def _facts(self) -> dict[str, object]:
@@ -121,6 +122,7 @@ def report_series(
         certificate=folder / NAME,
         audit=audit,
         rests_on=assumption.rests_on(),
+        caveat=assumption.caveat(),
         notes=assumption.notes(),
     )
 

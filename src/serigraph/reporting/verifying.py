@@ -45,6 +45,7 @@ class Verified(ShortRepr):
     signed_by: str = ""  # the fingerprint of the key that signed, if it was given
     rests_on: str = ""  # what has to be true for the promise to hold
     approved_by: tuple[str, ...] = ()  # fingerprints of the given keys that approved of the release
+    caveat: str = ""  # what nobody has stated of this, or has overridden
 
     @property
     def conclusion(self) -> str:
@@ -63,7 +64,10 @@ class Verified(ShortRepr):
         worst = f"worst probability {self.worst}" if self.worst else "nobody is exposed"
         known = knowing_members(self.certificate.known_members)
         to = f", for {known}" if known else ""
-        return f"The certificate is true. Over the whole series{to}, if {self.rests_on}: {worst}"
+        true, only = "The certificate is true.", "if"
+        if self.caveat:
+            true, only = f"{true} {self.caveat}", "only if"
+        return f"{true} Over the whole series{to}, {only} {self.rests_on}: {worst}"
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -133,15 +137,16 @@ def verify_certificate(
     checks.append("the published groups are those of the ledger")
     largest, worst = check_guarantee(opened, releases[: record.number], certificate)
     checks.append("the guarantee was recomputed from the ledger, and holds")
-    rests_on = assumption_of(releases[: record.number]).rests_on()
+    assumption = assumption_of(releases[: record.number])
     return Verified(
         certificate,
         tuple(checks),
         largest,
         worst,
         signed.signed_by,
-        rests_on,
+        assumption.rests_on(),
         signed.approved_by,
+        assumption.caveat(),
     )
 
 

@@ -21,6 +21,8 @@ def on_demand(
         return getattr(import_module(module), other or name)
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *places})
+        loaded = vars(sys.modules[package])
+        special = [name for name in loaded if name.startswith("__")]
+        return sorted({*loaded.get("__all__", ()), *places, *special})
 
     return find, names

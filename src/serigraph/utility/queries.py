@@ -25,7 +25,7 @@ class QueryErrors:
     errors: NDArray[np.float64] = field(repr=False)  # of each query
 
 
-def query_errors(
+def query_errors(  # all that a measurement depends on
     population: Population,
     group: NDArray[np.int64],
     *,

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from serigraph.runtime.threads import parallel_map
 from serigraph.verification.committed import (
     CommittedRelease,
+    check_holders,
     has_column,
     read_columns,
     read_entries,
-    read_holders,
     read_names,
 )
 from serigraph.verification.recorded_cohorts import RecordedCohorts, bound_by
-from serigraph.verification.words import counted, distinct
+from serigraph.verification.words import distinct
 
 
 @dataclass(frozen=True)
@@ -100,36 +100,21 @@ def _read(release: CommittedRelease, names: Sequence[str]) -> _Changes:
         retired = left.astype(np.int64)
     elif not release.files_if_any("holders"):
         return _Changes(False, nobody, nobody, nobody, nobody, nobody)
-    holder, value = _read_pairs(release, names)
+    holder, value = read_pairs(release, names)
     return _Changes(has_cohorts, joined, cohort, retired, holder, value)
 
 
-def _read_pairs(
+def read_pairs(
     release: CommittedRelease, names: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Who was published as a holder of the values named; refuses other holders than the groups of
     the release had."""
-    number, place = read_holders(release, names)
-    asked = place >= 0
-    holder, value = number[asked].astype(np.int64), place[asked].astype(np.int64)
     person, group, present = read_columns(
         release, release.files("members"), ["person", "group", "present"]
     )
-    of_person = np.full(int(max(person.max(initial=0), holder.max(initial=0))) + 1, -1)
-    of_person[person[present]] = group[present]
-    values = max(len(names), 1)
-    found, count = counted(of_person[holder] * values + value)
     held = read_entries(release, release.files("values"), names).asked()
-    said = held.group.astype(np.int64) * values + held.value
-    order = np.argsort(said)
-    is_right = (
-        len(distinct(holder * values + value)) == len(holder)
-        and np.array_equal(said[order], found)
-        and np.array_equal(held.count[order], count)
-    )
-    if not is_right:
-        raise release.damaged("the holders of a release are not those of its groups", "holders")
-    return holder, value
+    holder, value = check_holders(release, names, person[present], group[present], held)
+    return holder.astype(np.int64), value.astype(np.int64)
 
 
 def read_excluded(

@@ -134,6 +134,46 @@ def read_holders(
     return person, value
 
 
+def check_holders(
+    release: CommittedRelease,
+    names: Sequence[str],
+    person: NDArray[np.integer],
+    group: NDArray[np.integer],
+    held: Entries,
+) -> tuple[NDArray[np.integer], NDArray[np.int32]]:
+    """Who was published as a holder of the values named, from a release that records it.
+
+    Refuses holders who do not add up to what the groups ``held`` of these values. ``person`` and
+    ``group`` are those of the members with a record.
+    """
+    holder, value = read_holders(release, names)
+    if not (asked := value >= 0).all():
+        holder, value = holder[asked], value[asked]
+    values = max(len(names), 1)
+    of_person = np.full(int(person.max(initial=0)) + 2, -1)  # the last place is nobody's
+    of_person[person] = group
+    found = np.take(of_person, holder, mode="clip")
+    found *= values
+    found += value
+    found.sort()
+    said, count = held.group.astype(np.int64) * values + held.value, held.count
+    order = np.argsort(said, kind="stable")  # nothing to do as a rule
+    said, count = said[order], count[order]
+    pair = holder.astype(np.int64)
+    pair *= values
+    pair += value
+    pair.sort()
+    is_right = (
+        len(pair) == count.sum()
+        and (pair[1:] > pair[:-1]).all()
+        and (said[1:] > said[:-1]).all()
+        and np.array_equal(np.repeat(said, count), found)
+    )
+    if not is_right:
+        raise release.damaged("the holders of a release are not those of its groups", "holders")
+    return holder, value
+
+
 def read_names(release: CommittedRelease, part: Part) -> pl.Series:
     """The values that a part names."""
     tables = [_table(release, path, ["value"]) for path in release.files(part)]

@@ -1,8 +1,8 @@
 """Earlier releases on disk, read by the verifier itself.
 
 No code is shared with the part of the ledger that recalls the past for grouping: a fault there is
-found here. Every byte that matters is compared with the catalog's digest, and the sizes of groups
-are counted from their members.
+found here. Every byte that matters is compared with the catalog's digest, the sizes of groups are
+counted from their members, and what groups held from the holders, where a release records them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from serigraph.verification.attendance import read_attendance
 from serigraph.verification.cohorts_on_disk import read_cohorts, read_excluded
 from serigraph.verification.committed import (
     CommittedRelease,
+    check_holders,
     read_columns,
     read_entries,
     read_ids,
@@ -57,11 +58,12 @@ class LedgerOnDisk(Undisclosed):
         known = list(accumulate(release.newcomers for release in self.releases))
         numbers = np.flatnonzero(place >= 0)
         first = int(numbers[0]) if len(numbers) else len(place)
+        excluded: list[NDArray[np.int64] | None] = [None] * len(self.releases)
+        if any(release.excludes is not None for release in self.releases):
+            excluded = read_excluded(self.releases, len(place))
         asked = [
-            (release, place[:people], excluded)
-            for release, people, excluded in zip(
-                self.releases, known, read_excluded(self.releases, len(place)), strict=True
-            )
+            (release, place[:people], without)
+            for release, people, without in zip(self.releases, known, excluded, strict=True)
             if people > first
         ]
         return parallel_map(lambda each: _read_groups(*each, len(ids), names), asked, report)
@@ -136,6 +138,8 @@ def _read_groups(
     ):
         raise release.damaged("the values of a release do not fit its groups", "values")
     held = held.asked()
+    if release.files_if_any("holders"):
+        check_holders(release, names, person[present], group[present], held)
     if excluded is not None:
         left = left - excluded
         np.maximum.at(left, held.group, held.count)  # where fewer are left, holders are certain

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.errors import GuaranteeExceeded, ImpossibleState
+from serigraph.errors import ImpossibleState
 from serigraph.model import CohortChanges, Population, ProtectedValue
 from serigraph.records import WorstPair
 from serigraph.short_repr import Undisclosed
@@ -23,7 +23,7 @@ from serigraph.verification.membership import (
     check_attendance,
     check_groups,
 )
-from serigraph.verification.proposal import Proposal, ProposedCohorts
+from serigraph.verification.proposal import ProposedCohorts
 from serigraph.verification.recorded_cohorts import CohortTerms, RecordedCohorts, bound_by
 from serigraph.verification.words import are_among, distinct
 
@@ -83,46 +83,6 @@ class CohortFindings(Undisclosed):
             joined=ids.filter(pl.Series(self.is_new)),
             cohort=self.cohort[self.is_new],
             retired=self.retired.sort(),
-        )
-
-
-def check_stated(
-    population: Population,
-    proposal: Proposal,
-    table: Population | None,
-    terms: CohortTerms | None,
-    where: str,
-) -> None:
-    """Refuse values that persist without cohorts, and cohorts where no value persists."""
-    if terms is None:
-        if any(value.persists for value in population.protected) or proposal.cohorts is not None:
-            raise ImpossibleState(
-                "values persist, and nothing says how cohorts are kept", where=where
-            )
-        return
-    if proposal.cohorts is None or table is None:
-        raise ImpossibleState("values persist, and no cohorts are proposed", where=where)
-
-
-def check_rows(population: Population, proposal: Proposal, where: str) -> None:
-    """Refuse a generalised release with a row that shows a transient value beside one that
-    persists: earlier releases may tell which cohort of the group the latter is of, and a cohort is
-    smaller than the group that the former needs."""
-    if proposal.form != "generalised" or not len(population.held):
-        return
-    persists = np.array([value.persists for value in population.protected], dtype=np.bool_)
-    holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
-    both = [np.zeros(population.size, dtype=np.bool_) for _ in range(2)]
-    for kind, holds in zip((True, False), both, strict=True):
-        holds[holder[persists[population.held] == kind]] = True
-    # A class that persists may be held by its transient values alone; then nothing else is shown.
-    values = np.zeros(population.size, dtype=np.int64)
-    values[population.records()] = population.values.list.len().to_numpy()
-    if (both[0] & both[1] & (values > 1)).any():
-        raise GuaranteeExceeded(
-            "a row would show a transient value beside one that persists",
-            where=where,
-            remedy='choose form = "bucketised", or set the persistence of all values to "any"',
         )
 
 

@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.errors import ImpossibleState
+from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.model import Population
 from serigraph.runtime.ordering import are_in_order
 from serigraph.runtime.threads import TOGETHER, parallel_map, slices
 from serigraph.short_repr import Undisclosed
+from serigraph.verification.recorded_cohorts import CohortTerms
 from serigraph.verification.regions import overlapping
 
 
@@ -91,3 +92,43 @@ def _all_inside(population: Population, proposal: Proposal) -> bool:
         )
 
     return all(parallel_map(are_inside, slices(len(proposal.group), longest=TOGETHER)))
+
+
+def check_stated(
+    population: Population,
+    proposal: Proposal,
+    table: Population | None,
+    terms: CohortTerms | None,
+    where: str,
+) -> None:
+    """Refuse values that persist without cohorts, and cohorts where no value persists."""
+    if terms is None:
+        if any(value.persists for value in population.protected) or proposal.cohorts is not None:
+            raise ImpossibleState(
+                "values persist, and nothing says how cohorts are kept", where=where
+            )
+        return
+    if proposal.cohorts is None or table is None:
+        raise ImpossibleState("values persist, and no cohorts are proposed", where=where)
+
+
+def check_rows(population: Population, proposal: Proposal, where: str) -> None:
+    """Refuse a generalised release with a row that shows a transient value beside one that
+    persists: earlier releases may tell which cohort of the group the latter is of, and a cohort is
+    smaller than the group that the former needs."""
+    if proposal.form != "generalised" or not len(population.held):
+        return
+    persists = np.array([value.persists for value in population.protected], dtype=np.bool_)
+    holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
+    both = [np.zeros(population.size, dtype=np.bool_) for _ in range(2)]
+    for kind, holds in zip((True, False), both, strict=True):
+        holds[holder[persists[population.held] == kind]] = True
+    # A class that persists may be held by its transient values alone; then nothing else is shown.
+    values = np.zeros(population.size, dtype=np.int64)
+    values[population.records()] = population.values.list.len().to_numpy()
+    if (both[0] & both[1] & (values > 1)).any():
+        raise GuaranteeExceeded(
+            "a row would show a transient value beside one that persists",
+            where=where,
+            remedy='choose form = "bucketised", or set the persistence of all values to "any"',
+        )

@@ -29,16 +29,19 @@ from serigraph.verification.persisting import (
     Released,
     Rules,
     check_persisting,
+)
+from serigraph.verification.proposal import (
+    Proposal,
+    check_proposal,
     check_rows,
     check_stated,
 )
-from serigraph.verification.proposal import Proposal, check_proposal
 from serigraph.verification.recorded_cohorts import CohortTerms
 from serigraph.verification.showing_once import check_shown_once
 from serigraph.verification.survival import survey
 
 
-def verify(
+def verify(  # the whole judgement, in order
     population: Population,
     earlier: EarlierReleases,
     proposal: Proposal,

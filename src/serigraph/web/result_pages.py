@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from serigraph.charts import Bar, Line, column_chart, line_chart
 from serigraph.reporting.page import Page, Section, Table, exact, percent, render
+from serigraph.reporting.page import holds as promise_holds
 
 if TYPE_CHECKING:
     from serigraph.attacking.entry import Attacked
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from serigraph.auditing.figures import Figures
     from serigraph.planning.outlook import Outlook
     from serigraph.planning.series_plan import SeriesPlan
+    from serigraph.publishing.persistence import Assumption
     from serigraph.publishing.standing import PersonHistory, Status
 
 Shown = Callable[[Fraction], Any]
@@ -103,12 +105,13 @@ def person_sections(found: PersonHistory) -> list[dict[str, Any]]:
             tables=[Table(["Release", "Holders in the group", "People in it"], rows)]
             if rows
             else [],
+            notes=[found.caveat] if found.caveat else [],
         )
     )
 
 
-def audited(audit: Audit, title: str) -> dict[str, Any]:
-    """An audit on the screen, and as a report to keep."""
+def audited(audit: Audit, title: str, assumption: Assumption, rests_on: str = "") -> dict[str, Any]:
+    """An audit on the screen, and as a report to keep; the promise rests on what is assumed."""
     if audit.above_in_crowds is None and audit.over_all.is_within:
         holds, verdict = (
             None,
@@ -118,7 +121,8 @@ def audited(audit: Audit, title: str) -> dict[str, Any]:
             ),
         )
     elif audit.is_within and audit.files_agree:
-        holds, verdict = True, "No pair of a person and a value is above its threshold."
+        below = "No pair of a person and a value is above its threshold."
+        holds, verdict = promise_holds(assumption), f"{below} {assumption.promise(rests_on)}"
     elif audit.is_within:
         holds, verdict = False, "The published files and the ledger disagree."
     else:

@@ -52,17 +52,26 @@ def verify(progress: Progress, *, certificate: str) -> dict[str, Any]:
 
     progress("reading")
     found = check(certificate)
-    return {"verdict": found.conclusion, "holds": True, "sections": [], "notes": found.checks}
+    return {
+        "verdict": found.conclusion,
+        "holds": None if found.caveat else True,
+        "sections": [],
+        "notes": found.checks,
+    }
 
 
 def report(progress: Progress, *, series: str, out: str) -> dict[str, Any]:
     """The report and the certificate of the whole series, in a folder to take them from."""
+    from serigraph import Series
+    from serigraph.publishing.persistence import assumption_of
     from serigraph.reporting import report_series
+    from serigraph.reporting.page import holds as promise_holds
 
     made = report_series(series, out, progress=progress)
+    assumption = assumption_of(Series.open(series).releases())
     return {
-        "verdict": f"Report and certificate are made. The promise holds if {made.rests_on}.",
-        "holds": True,
+        "verdict": f"Report and certificate are made. {assumption.promise()}",
+        "holds": promise_holds(assumption),
         "sections": [],
         "notes": list(made.notes),
         "files": [str(made.report), str(made.certificate)],
@@ -71,11 +80,14 @@ def report(progress: Progress, *, series: str, out: str) -> dict[str, Any]:
 
 def audit(progress: Progress, *, series: str, raw: Sequence[str] = ()) -> dict[str, Any]:
     """Every probability of a series, recomputed; with its tables also the holders in crowds."""
+    from serigraph import Series
     from serigraph.auditing import audit_series
+    from serigraph.publishing.persistence import assumption_of
     from serigraph.web.result_pages import audited
 
     found = audit_series(series, raw=raw, progress=progress).audit
-    return audited(found, f"Audit of {Path(series).name}")
+    assumption = assumption_of(Series.open(series).releases())
+    return audited(found, f"Audit of {Path(series).name}", assumption)
 
 
 def audit_foreign(
@@ -89,13 +101,16 @@ def audit_foreign(
 ) -> dict[str, Any]:
     """The same for releases that any tool made."""
     from serigraph.auditing import audit_releases
+    from serigraph.policy import read_policy
+    from serigraph.publishing.persistence import assumed_of_others
     from serigraph.tables.cells import counted
     from serigraph.web.result_pages import audited
 
     found = audit_releases(
         releases, policy, raw=raw, registry=registry, tolerate=tolerate, progress=progress
     ).audit
-    return audited(found, f"Audit of {counted(len(releases), 'release')}")
+    title = f"Audit of {counted(len(releases), 'release')}"
+    return audited(found, title, *assumed_of_others(read_policy(policy)))
 
 
 def attack(
@@ -144,7 +159,7 @@ def taxonomy(
     return taxonomy_of(table, series, column, by, parts)
 
 
-def plan(
+def plan(  # a field of the form each
     progress: Progress,
     *,
     table: str,

@@ -78,7 +78,9 @@ def plain(column: pl.Series) -> pl.Series:
     return (column.fill_nan(None) + 0.0).alias(column.name) if column.dtype.is_float() else column
 
 
-def look_at(frames: Mapping[str, DataFrame], policy: Policy) -> Looked:
+def look_at(  # one column after the other, so that all problems are reported at once
+    frames: Mapping[str, DataFrame], policy: Policy
+) -> Looked:
     """Interpret the columns of the table and of the registry; reports all problems at once."""
     problems: list[str] = []
     columns: dict[str, dict[str, pl.Series]] = {}

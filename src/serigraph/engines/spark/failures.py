@@ -56,7 +56,7 @@ def cluster_errors(
         raise _translated(error, doing, at_start, unreadable) from error
 
 
-def _translated(
+def _translated(  # a list of cases
     error: Exception, doing: str, at_start: bool, unreadable: type[SerigraphError]
 ) -> SerigraphError:
     text = str(error)

@@ -298,6 +298,8 @@ def _grouped(
     nodes = partitions(tree, census, base, plan.minimum_size)
     last_resort = frozenset([0])
     names = [value.name for value in everybody.protection.protected]
+    with cluster_errors("reading the ledger"):
+        run.for_verifier.check_holders(names)
     compositions = (
         {
             (RECALLED, "past"): run.ledger.compositions(names),

@@ -1,8 +1,8 @@
 """The earlier releases for the verifier's tasks, by a separate join.
 
 Nothing here comes from the past that grouping gets: files are read by the verifier's reader, which
-compares them with their digests, memberships are joined to people by id, and the sizes of groups
-are counted from their members.
+compares them with their digests, memberships are joined to people by id, the sizes of groups are
+counted from their members, and what groups held from the holders, where a release records them.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from serigraph.verification import (
     RememberedRelease,
     RememberedReleases,
 )
+from serigraph.verification.cohorts_on_disk import read_pairs
 from serigraph.verification.committed import Part, read_columns, read_entries, read_ids
 from serigraph.verification.on_disk import GROUPS_DIFFER
 
@@ -95,6 +96,17 @@ def _values(
     )
 
 
+def _damaged_holders(
+    names: tuple[str, ...], release: CommittedRelease, _path: Path, number: int, _first: int
+) -> pl.DataFrame:
+    """What is wrong with the holders of a release, if anything is."""
+    try:
+        read_pairs(release, names)
+    except LedgerDamaged as error:
+        return pl.DataFrame({"release": [number], "what": [error.what]})
+    return pl.DataFrame(schema={"release": pl.Int64, "what": pl.String})
+
+
 def _key(number: int, group: np.ndarray) -> np.ndarray:
     return number << _GROUP | group.astype(np.int64)
 
@@ -150,6 +162,15 @@ class VerifierFrames:
             )
         )
 
+    def check_holders(self, names: Sequence[str]) -> None:
+        """Compare who held these values with what groups held, in every release that records it: a
+        task for each, since such a release was made on one machine."""
+        if not any(release.files_if_any("holders") for release in self.ledger.releases):
+            return
+        read = partial(_damaged_holders, tuple(names))
+        for found in self._read("holders", read, "release long, what string").take(1):
+            raise self.ledger.releases[found["release"]].damaged(found["what"], "holders")
+
     def _all_members(self) -> DataFrame:
         schema = "person long, was long, present boolean, counts boolean"
         return self._read("members", _members, schema)
@@ -158,7 +179,7 @@ class VerifierFrames:
         return [
             (number, path)
             for number, release in enumerate(self.ledger.releases)
-            for path in release.files(part)
+            for path in (release.files_if_any if part == "holders" else release.files)(part)
         ]
 
     def _read(
