@@ -71,7 +71,7 @@ def begin(
     with a sample of the people, and the policy has the best.
     """
     progress("reading")
-    reading = Reading(query=query or None)
+    reading = Reading().asking(query)
     proposal = propose_policy(
         read_table(table, reading),
         shown(table),
