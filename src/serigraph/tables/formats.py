@@ -173,7 +173,7 @@ def read_file(content: Content, name: str, reading: Reading, where: str) -> pl.D
             where=where,
             remedy="save it as a file on this machine, and give its path",
         )
-    if not found.takes_query:
+    if reading.must_query and not found.takes_query:
         refuse_query(reading, f"a file of the format {found.name}", where)
     return found.read(content, reading, where)
 
