@@ -56,9 +56,10 @@ test: check programs coverage
 test-spark: $(READY_DEV)
 	$(BIN)/python -m pytest tests/spark
 
-# A sample of it is part of make test; the whole takes about half an hour on two cores.
+# A sample of it is part of make test. Another size: make faults SHARE=0.1
+SHARE ?= 1
 faults: $(READY_DEV)
-	@cd tests && ../$(BIN)/python -m faults.campaign
+	@cd tests && ../$(BIN)/python -m faults.campaign --share $(SHARE)
 
 # Real programs of the distribution. Tests that miss one say so, and fail where CI is set.
 programs:

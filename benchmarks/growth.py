@@ -32,6 +32,8 @@ STRATEGIES = {
     "adaptive": 'name = "adaptive"\nreleases = "open"',
     "geometric": 'name = "geometric"\nfactor = 1.2',
 }
+# At 1/2 the series of people who return most ends before release 200: their budgets are used up.
+THRESHOLDS = {"adaptive": "4/5"}
 RETURNING = (0.1, 0.8)
 NEIGHBOURS = 5  # releases around a mark whose median counts
 _FORGET_PEAK = "5"  # makes Linux reset VmHWM
@@ -63,7 +65,12 @@ def grow(people: int, form: str, strategy: str, returning: float, marks: list[in
 
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        policy = data.policy(form=form, strategy=STRATEGIES[strategy], protected=PROTECTED)
+        policy = data.policy(
+            form=form,
+            strategy=STRATEGIES[strategy],
+            protected=PROTECTED,
+            threshold=THRESHOLDS.get(strategy, "1/2"),
+        )
         series = Series.create(Path(folder) / "series", {"policy.toml": policy.encode()})
         for number, table in enumerate(itertools.islice(tables(people, returning), marks[-1]), 1):
             publish = lambda table=table: serigraph.publish(table, series, allow_suppression=True)  # noqa: E731

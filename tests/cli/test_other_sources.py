@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import sqlite3
@@ -9,10 +10,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from cli.running import run
 from docs.pages import ROOT
+from serigraph import publish
+from serigraph.errors import TableError
 from serigraph.ledger import Series
+from serigraph.policy import Reading
+from serigraph.tables import read_table
 
 POLICY = """version = 1
 person = { id = "patient" }
@@ -107,3 +114,37 @@ def test_a_file_without_a_header_shows_no_cell(folder: Path) -> None:
     assert code == 3
     assert "does its first line name the columns?" in said
     assert [cell for cell in first.split(",") if len(cell) > 2 and cell in said] == []
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
+def test_a_query_for_a_file_that_takes_none_is_refused(ending: str, tmp_path: Path) -> None:
+    """The rows that the query was to leave out would go out."""
+    table = pl.DataFrame(
+        {"patient": range(60), "born": [1950 + n % 30 for n in range(60)], "diagnosis": "flu"}
+    )
+    path = tmp_path / f"t.{ending}"
+    if ending == "parquet":
+        table.write_parquet(path)
+    else:
+        text = table.write_csv().encode()
+        path.write_bytes(gzip.compress(text) if ending == "csv.gz" else text)
+    series = Series.create(tmp_path / "clinic", {"policy.toml": POLICY.encode()}).path
+    for command in (
+        ("publish", path, "--series", series),
+        ("draft", path, "--series", series),
+        ("plan", path, "--series", series),
+        ("init", tmp_path / "new", "--from", path),
+        ("taxonomy", path, "--column", "born", "--by", "mask"),
+    ):
+        ran = run(*command, "--query", "select * from t where born < 1960")
+        assert ran.code == 3, command
+        assert "takes no query" in ran.err
+        assert str(path) in ran.err
+    with pytest.raises(TableError, match="a table in memory takes no query"):
+        publish(table, series, query="t")
+    assert not Series.open(series).releases()
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_query_of_the_policy_is_for_databases_only() -> None:
+    assert read_table(pl.DataFrame({"a": [1]}), Reading(query="visits")).height == 1

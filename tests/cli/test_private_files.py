@@ -43,6 +43,16 @@ def test_everything_in_a_series_and_an_export_is_private(
     assert run("report", series).code == 0
     assert run("report", series).code == 0, "a second report replaces the first"
     assert run("export", series, tmp_path / "export").code == 0
+    written = tmp_path / "written"
+    written.mkdir(mode=0o700)
+    column, files = ("--column", "age", "--by", "intervals", "--part", "10"), ("t.csv", "t.svg")
+    for _again in range(2):
+        out = [each for name in files for each in ("--out", written / name)]
+        assert run("taxonomy", tables[0], *column, *out).code == 0
+        plan = run("plan", tables[0], "--series", series, "--out", written / "plan.html")
+        assert plan.code == 0, plan.err
+    assert {each.name for each in written.iterdir()} == {*files, "plan.html"}
+    assert not open_to_others(written)
     assert {"folder clinic/report", "file clinic/releases/2024H1/table.csv"} <= set(modes(series))
     assert not open_to_others(series)
     assert not open_to_others(tmp_path / "export")

@@ -10,6 +10,7 @@ hangs       a command that does not end
 from __future__ import annotations
 
 import argparse
+import itertools
 import multiprocessing
 import os
 import random
@@ -17,12 +18,13 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from faults.scenarios import (
     OUTCOMES,
+    PUBLISHING_A_DRAFT,
     RECOVERED,
     SCENARIOS,
     Scenario,
@@ -38,6 +40,7 @@ ERRORS = {
 }
 POWER_CUT = "power cut"
 KINDS = (POWER_CUT, *ERRORS)
+_LONGEST = PUBLISHING_A_DRAFT
 _CHOICES = [("kept", 0), ("lost", 0), *(("mixed", seed) for seed in range(40))]
 
 
@@ -72,21 +75,18 @@ def after_errors(
                 yield f"at operation {at}", verdict
 
 
-def counted(scenario: str, kinds: Sequence[str], share: float) -> list[Counter[str]]:
-    """The outcomes of some kinds of fault in one scenario; what is not well is said."""
-    counts = []
+def counted(scenario: str, kind: str, share: float) -> Counter[str]:
+    """The outcomes of one kind of fault in one scenario; what is not well is said."""
+    found: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder, Commands() as commands:
         scratch = Path(folder)
         made = scenario_of(scenario, scratch, commands)
-        for kind in kinds:
-            found: Counter[str] = Counter()
-            for place, verdict in cases(made, kind, commands, scratch, share):
-                found[verdict.outcome] += 1
-                if verdict.outcome != RECOVERED:
-                    about = f"{verdict.outcome}: {scenario}, {kind} {place}"
-                    print(f"{about}: {verdict.reason}", file=sys.stderr)
-            counts.append(found)
-    return counts
+        for place, verdict in cases(made, kind, commands, scratch, share):
+            found[verdict.outcome] += 1
+            if verdict.outcome != RECOVERED:
+                about = f"{verdict.outcome}: {scenario}, {kind} {place}"
+                print(f"{about}: {verdict.reason}", file=sys.stderr)
+    return found
 
 
 def cases(
@@ -108,13 +108,14 @@ def main() -> None:
     total: Counter[str] = Counter()
     print(f"{'':29}{'':9}{'cases':>11}" + "".join(f"{name:>11}" for name in OUTCOMES))
     with ProcessPoolExecutor(chosen.processes, multiprocessing.get_context("spawn")) as pool:
-        running = [
-            pool.submit(counted, each, chosen.kinds, chosen.share) for each in chosen.scenarios
-        ]
-        for scenario, each in zip(chosen.scenarios, running, strict=True):
-            for kind, found in zip(chosen.kinds, each.result(), strict=True):
-                print(_row(scenario, kind, found), flush=True)
-                total += found
+        jobs = list(itertools.product(chosen.scenarios, chosen.kinds))
+        # The longest first, so that none is left to one process at the end.
+        in_turn = sorted(jobs, key=lambda job: job[0] != _LONGEST)
+        running = {job: pool.submit(counted, *job, chosen.share) for job in in_turn}
+        for scenario, kind in jobs:
+            found = running[scenario, kind].result()
+            print(_row(scenario, kind, found), flush=True)
+            total += found
     print(_row("together", "", total))
     sys.exit(total.total() != total[RECOVERED])
 

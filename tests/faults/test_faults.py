@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -15,9 +16,13 @@ import serigraph
 from faults.campaign import ERRORS, KINDS, POWER_CUT, cases
 from faults.power_cut import Disk, Operation, read_log, write_tree
 from faults.scenarios import (
+    APPROVING,
+    DISCARDING,
+    DRAFTING,
     FINISHING,
     OUTCOMES,
     PUBLISHING,
+    PUBLISHING_A_DRAFT,
     RECOVERED,
     SCENARIOS,
     UNDOING,
@@ -102,6 +107,38 @@ def test_nothing_that_changes_files_goes_unnoticed(
         path.relative_to(folder).as_posix(): None if path.is_dir() else path.read_bytes()
         for path in folder.rglob("*")
     }
+
+
+_EXPORTING = (PUBLISHING, ("export", "{folder}/series", "{folder}/export"))
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [*((each, ()) for each in (PUBLISHING_A_DRAFT, DRAFTING, APPROVING, DISCARDING)), _EXPORTING],
+    ids=["publishing a draft", "drafting", "approving", "discarding", "exporting"],
+)
+def test_a_move_is_on_disk_in_both_folders_before_a_command_ends(
+    scenarios: dict[str, Scenario],
+    commands: Commands,
+    tmp_path: Path,
+    name: str,
+    other: tuple[str, ...],
+) -> None:
+    """And first in the new one, so that nothing is ever without a name."""
+    scenario = replace(scenarios[name], arguments=other or scenarios[name].arguments)
+    folder = shutil.copytree(scenario.before, tmp_path / "real")
+    ended = commands.run(*scenario.command(folder), watched=folder, log=tmp_path / "log")
+    assert ended.exit_code == 0, ended.said
+    operations = read_log(tmp_path / "log", folder)
+    moves = 0
+    for at, each in enumerate(operations):
+        if each.what != "r" or each.other is None or each.other.parent == each.path.parent:
+            continue
+        synced = [later.path for later in operations[at:] if later.what == "s"]
+        assert each.other.parent in synced, each
+        assert each.path.parent in synced[synced.index(each.other.parent) :], each
+        moves += 1
+    assert moves
 
 
 def _operation(what: str, path: str, offset: int, data: bytes) -> Operation:

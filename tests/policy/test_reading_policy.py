@@ -104,6 +104,32 @@ def test_each_problem_says_what_and_where(old: str, new: str, expected: str) -> 
     assert any(expected in problem for problem in found), found
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            'name = "constant"\nreleases = 10',
+            'name = "adaptive"\nreleases = 1000000',
+            "line 21: strategy.releases: must be less than or equal to 1000, or 'open'",
+        ),
+        (
+            'values = "all"',
+            "values = 5",
+            "line 11: protected.values: must be 'all', or a list",
+        ),
+        (
+            'values = "all"',
+            'values = ["", "x", ""]',
+            "line 11: protected.values: must be 'all', or a value cannot be empty",
+        ),
+    ],
+)
+def test_a_key_that_may_hold_several_things_has_one_problem(
+    old: str, new: str, expected: str
+) -> None:
+    assert problems_of(changed((old, new))) == [expected]
+
+
 def test_broken_toml_is_reported_with_its_line() -> None:
     with pytest.raises(PolicyError, match="line 2"):
         parse_policy("version = 1\n[person\n", "policy.toml", Path())

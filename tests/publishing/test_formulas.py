@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -131,6 +132,30 @@ def test_a_column_cannot_be_called_like_a_formula(tmp_path: Path) -> None:
     series = new_series(tmp_path / "s", text)
     with pytest.raises(PolicyError, match="would run the name of a column"):
         serigraph.publish(table().rename({"town": "=town"}), series)
+
+
+@pytest.mark.parametrize(
+    ("column", "options"),
+    [
+        ("diagnosis", {"sensitive": "=diagnosis"}),
+        ("temperature", {"sensitive": "diagnosis"}),
+        ("remark", {"sensitive": "diagnosis", "plain": ["=remark"]}),
+        ("remark", {"sensitive": ["diagnosis", "=remark"]}),
+    ],
+)
+def test_no_policy_is_proposed_with_a_column_called_so(
+    column: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    visits = table().with_columns(diagnosis=pl.col("temperature") % 3 + 100)
+    visits = visits.with_columns(pl.format("v{}", pl.col("diagnosis")).alias("diagnosis"))
+    visits = visits.with_columns(remark=pl.col("diagnosis").str.to_uppercase())
+    renamed = visits.rename({column: f"={column}"})
+    with pytest.raises(TableError, match="would run the name of a column") as caught:
+        serigraph.init(
+            tmp_path / "s", renamed, person="patient", persistence="transient", **options
+        )
+    assert caught.value.problems == (f"column '={column}'",)
+    assert not (tmp_path / "s").exists()
 
 
 def test_the_command_prints_a_note(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,61 @@ def test_a_false_claim_about_the_worst_pair(clinic: Path, claim: str | None) -> 
     content["guarantee"]["worst_in_series"] = pair if claim else None
     with pytest.raises(LedgerDamaged, match="disagree on the pair of the series"):
         verify_certificate(forge(clinic, content))
+
+
+def _without(figures: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: figure for key, figure in figures.items() if key != name}
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize(
+    ("field", "forged"),
+    [
+        ("figures.mean_probability", lambda said: said / 2),
+        ("figures.people", lambda said: said + 1),
+        ("figures.releases", lambda said: said + 1),
+        ("figures.unique_rows", lambda _: 0),
+        ("figures.cohorts", lambda _: 7),
+        ("figures", lambda said: _without(said, "mean_probability")),
+        ("guarantee.rests_on", lambda _: "nothing"),
+        ("guarantee.worst_in_series.threshold", lambda _: "1/1"),
+        ("files", lambda said: dict(list(said.items())[1:])),
+    ],
+)
+def test_a_forged_certificate_of_a_series_beside_a_forged_copy(
+    clinic: Path, field: str, forged: Callable[[Any], Any], version: int
+) -> None:
+    """Every figure is found again from the ledger; an old format may only say less."""
+    content = json.loads((clinic / "report" / "certificate.json").read_text())
+    content["format"] = version
+    *above, last = field.split(".")
+    place = content
+    for name in above:
+        place = place[name]
+    place[last] = forged(place.get(last))
+    path = forge(clinic, content)
+    if version == 1 and field == "figures":
+        assert verify_certificate(path).largest is not None
+        return
+    with pytest.raises(LedgerDamaged, match="the certificate and the ledger disagree on"):
+        verify_certificate(path)
+
+
+def test_what_only_a_signature_shows_is_said(clinic: Path, tmp_path: Path) -> None:
+    """Nothing in the ledger depends on who published, or with which version."""
+    key = serigraph.make_key(tmp_path / "key")
+    signed = serigraph.report(clinic, tmp_path / "signed", sign=tmp_path / "key").certificate
+    assert verify_certificate(signed, series=clinic, key=key.public).unchecked == ()
+    content = json.loads(signed.read_text())
+    path = forge(clinic, content | {"publisher": {"name": "Somebody"}, "made_by": "somebody"})
+    assert verify_certificate(path).unchecked == ("publisher", "made_by")
+    told = run("verify", path)
+    assert "not checked: publisher and made_by; ask for a signature" in told.stdout
+    assert json.loads(run("verify", path, "--json").stdout)["not_checked"] == [
+        "publisher",
+        "made_by",
+    ]
+    assert verify_certificate(certificate(clinic)).unchecked == ()
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ HEADERLESS = {
     "dates": ["anna,1975-03-04,hiv", "bob,1980-01-02,flu"],
     "addresses": ["anna@x.example,a,b", "bob@y.example,c,d"],
     "nothing but names": ["anna,smith,london,hiv", "bob,jones,leeds,gout"],
+    "cells spelt like columns": ["P01,patients,sexy,zips,agee", "P02,nurse,f,1010,flu"],
     "two cells alike": ["anna,hiv,hiv", "bob,flu,gout"],
 }
 
@@ -77,6 +78,14 @@ def test_the_nearest_name_is_still_suggested(tmp_path: Path) -> None:
     path.write_text("patiant,age,sex,zip,diagnosis\nP01,23,F,1010,flu\n")
     ran = run("publish", path, "--series", new_series(tmp_path / "clinic", policy_text()).path)
     assert "the table has no column 'patient'; did you mean 'patiant'?" in ran.err
+
+
+@pytest.mark.parametrize("header", ["PATIENT,Age,SEX,Zip,Diagnosis", "patient,Age,SEX,zipp,dia"])
+def test_names_in_another_case_count_as_names(header: str, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(f"{header}\nP01,23,F,1010,flu\n")
+    ran = run("publish", path, "--series", new_series(tmp_path / "clinic", policy_text()).path)
+    assert "the table has no column 'age'; did you mean 'Age'?" in ran.err
 
 
 @pytest.mark.parametrize(("columns", "what"), [(MOST_GUESSED, "init"), (MOST_COLUMNS, "publish")])

@@ -105,7 +105,7 @@ class _Seen:
     """A release as arrays over everybody."""
 
     group: NDArray[np.int32]  # of each person; one more than the last for those in none
-    otherwise: NDArray[np.int32]  # what it reveals if the group does not show the value
+    otherwise: NDArray[np.int32]  # what it reveals of each group that does not show the value
     members: NDArray[np.int64]  # of each group
     ordered: NDArray[np.int64]  # people by group
     start: NDArray[np.int64]  # where those of each group begin
@@ -123,7 +123,7 @@ class _Seen:
         order = order_by(shown.group)
         return _Seen(
             group=group,
-            otherwise=quiet[group],
+            otherwise=quiet,
             members=shown.members,
             ordered=shown.person[order],
             start=np.searchsorted(shown.group[order], np.arange(groups + 1)),
@@ -206,6 +206,8 @@ class _EverLinked:
         self._is_holder = np.zeros(people, dtype=np.bool_)  # so far, of everybody
         self._least = np.full(number, -people)  # the largest n_s - n of the groups so far
         self._most = np.zeros(number, dtype=np.int64)  # their n_s, added up
+        self._place = np.full(people, -1, dtype=np.int64)  # of everybody among those linked
+        self._place[person] = np.arange(number)
         self._shared = np.arange(number)  # places of those who are not alone
         self._crowd = np.zeros(number, dtype=np.int64)  # of each of these
         self._numbers = 1  # of crowds
@@ -225,16 +227,17 @@ class _EverLinked:
         entries = release.entries(value)
         counts = np.zeros(len(release.members) + 1, dtype=np.int64)
         counts[release.shown.shown_group[entries]] = release.shown.shown_count[entries]
-        group = release.group[self._person]
-        count = counts[group]
-        shown = np.flatnonzero(count)
-        self._is_linked[shown] = True
-        self._most += count
+        linked = release.linked(value)
+        linked = linked[counts[release.group[linked]] > 0]
+        place, group = self._place[linked], release.group[linked]
+        self._is_linked[place] = True
+        self._most[place] += counts[group]
         if release.shown.are_exact:
-            others = count[shown] - release.members[group[shown]]
-            self._least[shown] = np.maximum(self._least[shown], others)
-        seen = release.otherwise[self._person[self._shared]]
-        seen = np.where(count[self._shared] > 0, group[self._shared] + _GROUPS, seen)
+            others = counts[group] - release.members[group]
+            self._least[place] = np.maximum(self._least[place], others)
+        numbers = np.arange(len(counts), dtype=np.int32) + _GROUPS
+        reveals = np.where(counts > 0, numbers, release.otherwise)
+        seen = reveals[release.group[self._person[self._shared]]]
         # Those who are away stay what is left of their crowd: most people of a long series.
         here = np.flatnonzero(seen != _AWAY)
         keys = self._crowd[here] * (len(release.members) + _GROUPS + 1) + seen[here]

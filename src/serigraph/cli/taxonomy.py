@@ -52,7 +52,7 @@ def command(
 
     Exit code 3: it is no tree, or lacks values of the table.
     """
-    from serigraph.ledger import storage_errors
+    from serigraph.ledger.storage import storage_errors, write_private
     from serigraph.tables import build_taxonomy
 
     files = out or []
@@ -68,7 +68,7 @@ def command(
     for file in files:
         with storage_errors(file):
             drawing = file.suffix.lower() == ".svg"
-            file.write_text(built.svg if drawing else built.text, encoding="utf-8")
+            write_private(file, (built.svg if drawing else built.text).encode())
     if as_json:
         print_json(
             {

@@ -46,6 +46,7 @@ def command(
                 "signed_by": found.signed_by,
                 "approved_by": found.approved_by,
                 "conclusion": found.conclusion,
+                "not_checked": found.unchecked,
                 "rests_on": found.rests_on,
                 "caveat": found.caveat,
                 "largest_probability": found.largest,

@@ -127,7 +127,7 @@ class _Workplace:
     measure: Measure
 
     def read(self, table: Any, registry: Any, policy: Policy, query: str) -> _Sources:
-        reading = policy.reading.model_copy(update={"query": query}) if query else policy.reading
+        reading = policy.reading.asking(query)
         rows = read_table(table, reading)
         everybody = (
             None if registry is None else read_table(registry, policy.reading.for_registry())

@@ -44,6 +44,7 @@ from serigraph.ledger.storage import (
     ensure_folder,
     make_folder,
     make_private,
+    move_durably,
     new_file,
     storage_errors,
     sync,
@@ -124,7 +125,7 @@ def keep_draft(
     with storage_errors(folder):
         make_folder(folder)
         make_private(writer.staging)  # the caller's documents may have any mode
-        os.replace(writer.staging, folder / PUBLIC)
+        move_durably([(writer.staging, folder / PUBLIC)])
         make_folder(folder / PARTS)
         for name, content in parts.contents.items():
             write_durably(folder / PARTS / name, content)
@@ -160,9 +161,7 @@ def keep_draft(
         ensure_folder(layout.drafts)
         sync(layout.root)
         place = layout.drafts / _name(entry.label, digest_of(text))
-        os.replace(folder, place)
-        sync(layout.drafts)
-        sync(layout.staging)
+        move_durably([(folder, place)])
     return read_draft(place)
 
 
@@ -335,9 +334,7 @@ def remove_draft(layout: Layout, draft: KeptDraft) -> None:
     """Let a draft go as a whole. It is swept from ``staging`` under the lock of the series, by this
     process or the next one."""
     with storage_errors(draft.folder):
-        os.replace(draft.folder, layout.staging / f"swept-{secrets.token_hex(8)}")
-        sync(layout.drafts)
-        sync(layout.staging)
+        move_durably([(draft.folder, layout.staging / f"swept-{secrets.token_hex(8)}")])
 
 
 def remove_published(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> None:

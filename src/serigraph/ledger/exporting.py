@@ -37,6 +37,7 @@ from serigraph.ledger.storage import (
     ensure_folder,
     make_folder,
     make_private,
+    move_durably,
     new_file,
     storage_errors,
     sync,
@@ -134,8 +135,8 @@ def exporting(folder: Path) -> Iterator[Path]:
         try:
             yield unfinished
             for path in sorted(unfinished.iterdir(), key=lambda path: path.name == RELEASES):
-                os.replace(path, folder / path.name)
-            sync(folder)
+                move_durably([(path, folder / path.name)])
+            sync(folder.parent)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
 

@@ -22,6 +22,7 @@ from serigraph.ledger.storage import (
     check_digests,
     compare_here,
     ensure_folder,
+    move_durably,
     storage_errors,
     sync,
 )
@@ -138,9 +139,10 @@ def finish_publication(
             source = published if published.is_dir() else staged
             check_digests(source, release.files, shown_as=layout.name_of(source))
             if source == staged:
-                os.replace(staged, published)
-            sync(layout.releases)
-            sync(layout.staging)
+                move_durably([(staged, published)])
+            else:  # another process moved them, and may have died before that was on disk
+                sync(layout.releases)
+                sync(layout.staging)
             layout.marker(release.number).unlink(missing_ok=True)
             sync(layout.parts(release.number))
         catalog.mark_published(release.number)
@@ -156,9 +158,7 @@ def sweep(layout: Layout, releases: tuple[ReleaseRecord, ...]) -> None:
                 # Moved as a whole first, and durably: a half-removed folder could lose its marker
                 # and look committed. A power cut may undo a move that was not synced, and yet keep
                 # the removals after it.
-                os.replace(folder, layout.staging / f"swept-{folder.name}")
-                sync(layout.ledger)
-                sync(layout.staging)
+                move_durably([(folder, layout.staging / f"swept-{folder.name}")])
         for leftover in sorted(layout.staging.iterdir()):
             if leftover.is_dir() and not leftover.is_symlink():
                 # Tasks that outlive a killed driver find their folder gone, and cannot refill it

@@ -43,6 +43,7 @@ from serigraph.ledger.storage import (
     digest_of,
     ensure_folder,
     make_private,
+    move_durably,
     storage_errors,
     sync,
     sync_tree,
@@ -89,7 +90,6 @@ class Series:
                 Catalog.create(layout.catalog, identity=secrets.token_hex(16))
                 sync_tree(unfinished)
                 _move_into_place(unfinished, folder)
-                sync(folder.parent)
             finally:
                 shutil.rmtree(unfinished, ignore_errors=True)
         return Series(folder)
@@ -180,6 +180,7 @@ class Series:
         folder = self._layout.certificates
         with storage_errors(folder):
             ensure_folder(folder)
+            sync(self._layout.root)
             with suppress(FileExistsError):
                 write_durably(self._issued(certificate), certificate)
             sync(folder)
@@ -221,7 +222,7 @@ def _check_names(files: Mapping[str, bytes]) -> None:
 
 def _move_into_place(unfinished: Path, folder: Path) -> None:
     try:
-        os.replace(unfinished, folder)
+        move_durably([(unfinished, folder)])
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
             raise _exists(folder) from error

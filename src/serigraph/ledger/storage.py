@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +78,13 @@ def make_private(folder: Path) -> None:
             os.chmod(path, _FOLDER if path.is_dir() else _FILE)
 
 
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that only its owner can read, in the place of one that is there."""
+    path.unlink(missing_ok=True)
+    with new_file(path) as file:
+        file.write(content)
+
+
 def write_durably(path: Path, content: bytes) -> None:
     """Write a new file and wait until it is on disk; the folder has to be synced afterwards."""
     with new_file(path) as file:
@@ -100,6 +107,22 @@ def sync_tree(folder: Path) -> None:
     for path in sorted(folder.rglob("*")):
         sync(path)
     sync(folder)
+
+
+def move_durably(moves: Iterable[tuple[Path, Path]]) -> None:
+    """Move files or folders, each from its path to another, and wait until that is on disk.
+
+    The folders that they came to go first, so that a power cut leaves none without a name. Those
+    that they came from count as well: a name may come back there, and what is removed under it
+    would be the file that was moved.
+    """
+    sources, targets = dict[Path, None](), dict[Path, None]()
+    for source, target in moves:
+        os.replace(source, target)
+        sources[source.parent] = None
+        targets[target.parent] = None
+    for folder in targets | sources:
+        sync(folder)
 
 
 def digest_of(content: bytes) -> str:

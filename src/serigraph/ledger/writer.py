@@ -54,6 +54,7 @@ from serigraph.ledger.storage import (
     digest_tree,
     make_folder,
     make_private,
+    move_durably,
     storage_errors,
     sync,
     sync_tree,
@@ -229,8 +230,7 @@ class Writer:
         self.ensure_new(draft.label, draft.table_digest, written.ids)
 
         def move(folder: Path) -> None:
-            for file in written.files:
-                os.replace(file.path, folder / file.name)
+            move_durably((file.path, folder / file.name) for file in written.files)
 
         return self._commit(
             draft,

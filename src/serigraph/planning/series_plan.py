@@ -114,7 +114,7 @@ def plan(  # one keyword per option of a plan; one straight sequence
             remedy="set releases (--releases) to the total, including those already out",
         )
     progress("reading")
-    reading = policy.reading.model_copy(update={"query": query}) if query else policy.reading
+    reading = policy.reading.asking(query)
     rows = read_table(table, reading)
     everybody = None if registry is None else read_table(registry, policy.reading.for_registry())
     choice = ProtectedChoice.from_json(past[-1].protected_json) if past else None

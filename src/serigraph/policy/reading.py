@@ -12,6 +12,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ _KEY = rf"{_PART}(?:\s*\.\s*{_PART})*"
 _HEADER = re.compile(rf"\s*\[\s*({_KEY})\s*\]\s*(?:#.*)?$")
 _ENTRY = re.compile(rf"\s*({_KEY})\s*=")
 _PARTS = re.compile(_PART)
+_FORM = re.compile(r"constrained-\w+|(?:literal|tuple|list|function-\w+)\[.*\]")  # Pydantic's names
 
 
 class KeyLines:
@@ -118,7 +120,7 @@ def parse_policy(text: str, where: str, folder: str | Path) -> Policy:
     try:
         PolicyForm.model_validate(given)
     except ValidationError as error:
-        problems = [_described(each, lines) for each in error.errors()]
+        problems = _all_described(error.errors(), lines)
     listed, missing_files = _referred_files(given, folder, lines)
     problems += missing_files
     if problems:
@@ -133,11 +135,32 @@ def parse_policy(text: str, where: str, folder: str | Path) -> Policy:
     return Policy(**given, folder=folder, listed_in_file=listed.pop("", ()), listed_in_files=listed)
 
 
+def _all_described(errors: list[ErrorDetails], lines: KeyLines) -> list[tuple[int, str]]:
+    """The line of each problem, and what is wrong. A key that may hold one of several things has
+    one problem, not one for each of them."""
+    described: list[tuple[int, str]] = []
+    forms: dict[tuple[int | str, ...], list[tuple[int, str]]] = {}
+    for each in errors:
+        place = _of_key(each["loc"])
+        of_key = forms.setdefault(place, []) if place != each["loc"] else described
+        of_key.append(_described({**each, "loc": place}, lines))
+    for (line, message), *others in forms.values():
+        also = [text.partition(": ")[2].removeprefix("must be ") for _, text in others]
+        described.append((line, ", or ".join(dict.fromkeys((message, *also)))))
+    return described
+
+
+def _of_key(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """The place of a key, without the names that the checker gives to forms of its value."""
+    return tuple(takewhile(lambda part: not _FORM.fullmatch(str(part)), place))
+
+
 def _described(error: ErrorDetails, lines: KeyLines) -> tuple[int, str]:
     place = error["loc"]
     line = lines.of(place)
     key = ".".join(_written(place, lines))
     message = error["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+    message = message.replace("a valid tuple", "a list")
     match error["type"]:
         case "extra_forbidden":
             unknown = str(place[-1])

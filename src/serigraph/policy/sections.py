@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -392,9 +392,20 @@ class Reading(Section):
     value_labels: bool = False
     look_alikes: Literal["refuse", "distinct"] = "refuse"  # "7" and "007", "5" and "5.00"
 
+    # Whether a source without queries is refused, or read without one.
+    must_query: ClassVar[bool] = False
+
+    def asking(self, query: str) -> Reading:
+        """The same with the query of an option, if there is one, in the place of the policy's."""
+        return _Asking.model_validate({**self.model_dump(), "query": query}) if query else self
+
     def for_registry(self) -> Reading:
         """The same, with the query that fetches the registry."""
         return self.model_copy(update={"query": self.registry_query})
+
+
+class _Asking(Reading):
+    must_query: ClassVar[bool] = True
 
 
 class Attacks(Section):

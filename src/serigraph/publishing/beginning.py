@@ -71,7 +71,7 @@ def begin(  # an argument for each option of the command
     with a sample of the people, and the policy has the best.
     """
     progress("reading")
-    reading = Reading(query=query or None)
+    reading = Reading().asking(query)
     proposal = propose_policy(
         read_table(table, reading),
         shown(table),

@@ -37,6 +37,7 @@ from serigraph.publishing.proposed_records import (
     transient_section,
 )
 from serigraph.publishing.toml_text import key, one_line, quoted
+from serigraph.recoding.output import like_formulas
 from serigraph.runtime.progress import Progress, no_progress
 from serigraph.tables.cells import counted, read_text
 from serigraph.tables.column_guesses import ColumnGuess, masked_digits
@@ -88,6 +89,7 @@ def propose_policy(
     check_records(table, sensitive, plain, persistence)
     others = [*sensitive[1:], *plain]
     roles = guess_roles(table.drop(others), person=person, sensitive=next(iter(sensitive), ""))
+    _refuse_formulas([*roles.quasi_identifiers, roles.sensitive, *others])
     check_rows_agree(table, plain, roles.person)
     texts = missing_texts(table, [roles.sensitive, *others])
     roles = replace(roles, missing_texts=tuple(sorted(texts.union(roles.missing_texts))))
@@ -115,6 +117,16 @@ def propose_policy(
         strategies=outlooks,
         notes=(*roles.notes, *_notes(plan), *persistence_section.notes(over_time, cost)),
     )
+
+
+def _refuse_formulas(columns: Sequence[str]) -> None:
+    """Names go into CSV files as they are, so ``publish`` refuses these."""
+    if wrong := like_formulas(columns):
+        raise TableError(
+            "a spreadsheet would run the name of a column as a formula",
+            remedy="rename these columns",
+            problems=[f"column {name!r}" for name in wrong],
+        )
 
 
 def _of_several(

@@ -16,8 +16,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from serigraph.engines import CohortTerms, Known, PeopleFacts, Plan
 from serigraph.errors import AlreadyPublished, NotApproved, PolicyError, TableError
 from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series
@@ -30,7 +28,7 @@ from serigraph.privacy.thresholds import threshold_text
 from serigraph.publishing.persistence import OVERRIDDEN
 from serigraph.publishing.published import pair_of
 from serigraph.publishing.records import record_shape
-from serigraph.recoding.output import is_formula
+from serigraph.recoding.output import like_formulas
 from serigraph.recoding.records import COLUMN
 from serigraph.recoding.tables import COHORT, COUNT, GROUP, VALUE
 from serigraph.records import WorstPair, worst_of
@@ -158,8 +156,7 @@ def _texts_of(domain: Domain) -> list[str]:
 
 
 def _number_of_formulas(texts: Sequence[str]) -> int:
-    frame = pl.DataFrame({"text": texts}, schema={"text": pl.String})
-    return int(frame.select(is_formula(pl.col("text")).sum()).item())
+    return len(like_formulas(texts))
 
 
 _TOO_MUCH = 0.5  # of the quasi-identifiers' precision

@@ -14,7 +14,7 @@ has apostrophes always gets one more, so that removing one restores what was the
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -42,6 +42,12 @@ def is_formula(text: pl.Expr) -> pl.Expr:
     [True, False, True, True, False]
     """
     return text.str.contains(_BEGIN + _FORMULA) & ~text.str.contains(_NUMBER)
+
+
+def like_formulas(texts: Iterable[str]) -> list[str]:
+    """Those of some texts that a spreadsheet would run."""
+    given = pl.DataFrame({"text": list(texts)}, schema={"text": pl.String})
+    return given.filter(is_formula(pl.col("text")))["text"].to_list()
 
 
 def texts_like_formulas(table: pl.DataFrame) -> dict[str, list[str]]:

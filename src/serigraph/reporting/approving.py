@@ -14,7 +14,13 @@ from serigraph.errors import NotApproved
 from serigraph.ledger import KeptDraft, Series
 from serigraph.ledger.drafts import check_complete, find_draft, outdated
 from serigraph.ledger.layout import Layout
-from serigraph.ledger.storage import ensure_folder, storage_errors, sync, write_durably
+from serigraph.ledger.storage import (
+    ensure_folder,
+    move_durably,
+    storage_errors,
+    sync,
+    write_durably,
+)
 from serigraph.policy import digest_of_policy, read_policy
 from serigraph.policy.sections import Signing
 from serigraph.publishing.terms import policy_path
@@ -71,9 +77,8 @@ def approve(
             ensure_folder(draft.approvals)
             unfinished = layout.staging / f"approval-{secrets.token_hex(8)}"
             write_durably(unfinished, approval.to_text().encode())
-            os.replace(unfinished, draft.approvals / approval.file_name)
-            sync(draft.approvals)
             sync(draft.folder)
+            move_durably([(unfinished, draft.approvals / approval.file_name)])
     return (*known, fingerprint)
 
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from serigraph.charts import Bar, Line, line_chart, share_chart
-from serigraph.ledger import storage_errors
+from serigraph.ledger.storage import storage_errors, write_private
 from serigraph.planning import SeriesPlan
 from serigraph.planning.plots import mean_size_chart, ratio_chart
 from serigraph.publishing.persistence import names_of
@@ -18,7 +18,7 @@ _VALUES_SHOWN = 12
 def write_plan_page(plan: SeriesPlan, path: str | os.PathLike[str]) -> None:
     """Write the plots of a plan as one HTML file that works offline."""
     with storage_errors(Path(path)):
-        Path(path).write_text(render(_page(plan)), encoding="utf-8")
+        write_private(Path(path), render(_page(plan)).encode())
 
 
 def _page(plan: SeriesPlan) -> Page:

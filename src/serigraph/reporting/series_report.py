@@ -14,6 +14,7 @@ from typing import Any
 from serigraph._version import __version__
 from serigraph.auditing import SERIES_STAGES, Audit, audit_series
 from serigraph.auditing.cohorts import CohortsAfter
+from serigraph.auditing.figures import Figures
 from serigraph.charts import Line, line_chart
 from serigraph.errors import GuaranteeExceeded, LedgerDamaged
 from serigraph.ledger import ReleaseRecord, Series, storage_errors
@@ -99,16 +100,12 @@ def report_series(
     audit = audit_series(opened, raw=raw, known_members=one_more, progress=progress).audit
     _refuse_to_certify(audit, opened)
     folder = Path(out) if out is not None else opened.path / FOLDER
-    files = {
-        f"{release.label}/{file.name}": file.sha256
-        for release in releases
-        for file in release.files
-    }
     with storage_errors(folder):
         ensure_folder(folder)
         publisher = read_policy(opened.path / "policy.toml").publisher
-        page = render(_page(opened, releases, audit, files, publisher)).encode()
-        certificate = _certificate(releases, audit, files, publisher).to_text().encode()
+        made = certificate_of_series(releases, audit.over_all, audit.cohorts[-1:], publisher)
+        page = render(_page(opened, releases, audit, made.files, publisher)).encode()
+        certificate = made.to_text().encode()
         opened.issue(certificate)
         for name in (SIGNATURE, NAME, REPORT):
             (folder / name).unlink(missing_ok=True)
@@ -144,16 +141,23 @@ def _refuse_to_certify(audit: Audit, series: Series) -> None:
         )
 
 
-def _certificate(
-    releases: Sequence[ReleaseRecord], audit: Audit, files: dict[str, str], publisher: Publisher
+def certificate_of_series(
+    releases: Sequence[ReleaseRecord],
+    over_all: Figures,
+    cohorts: Sequence[CohortsAfter],
+    publisher: Publisher | None,
+    *,
+    made_by: str = f"serigraph {__version__}",
 ) -> Certificate:
+    """The certificate of a series up to the last of these releases; ``over_all`` and ``cohorts``,
+    if values persist, are what an audit finds after it."""
     latest = releases[-1]
-    worst = audit.over_all.worst
+    worst = over_all.worst
     singled = SingledOut.over([each.summary for each in releases])
     assumption = assumption_of(releases)
     return Certificate(
         kind="series",
-        made_by=f"serigraph {__version__}",
+        made_by=made_by,
         release=latest.number,
         label=latest.label,
         published_at=latest.published_at,
@@ -165,28 +169,32 @@ def _certificate(
         policy=latest.policy,
         publisher=publisher,
         guarantee=Guaranteed(
-            largest_probability=str(audit.over_all.largest),
-            pairs=audit.over_all.pairs,
+            largest_probability=str(over_all.largest),
+            pairs=over_all.pairs,
             rests_on=assumption.rests_on(),
             worst_in_series=ClosestPair(**worst.to_json()) if worst else None,
         ),
         figures={
-            "people": audit.people,
+            "people": sum(release.newcomers for release in releases),
             "releases": latest.number,
-            "mean_probability": audit.over_all.mean,
+            "mean_probability": over_all.mean,
             **(asdict(singled) if singled is not None else {}),
             **({OVERRIDDEN: list(assumption.overridden)} if assumption.overridden else {}),
-            **_cohort_figures(audit),
+            **_cohort_figures(cohorts),
         },
-        files=files,
+        files={
+            f"{release.label}/{file.name}": file.sha256
+            for release in releases
+            for file in release.files
+        },
     )
 
 
-def _cohort_figures(audit: Audit) -> dict[str, Any]:
+def _cohort_figures(cohorts: Sequence[CohortsAfter]) -> dict[str, Any]:
     """As in the figures of a release, if values persist."""
     return {
         key: figure
-        for each in audit.cohorts[-1:]
+        for each in cohorts
         for key, figure in (
             ("cohorts", each.cohorts),
             ("mean_cohort_size", each.mean_size),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from serigraph.auditing.agreement import compare_files
 from serigraph.auditing.cohort_agreement import compare_cohorts
@@ -23,6 +24,7 @@ from serigraph.publishing.persistence import assumption_of
 from serigraph.records import WorstPair
 from serigraph.reporting.certificate import NAME, Certificate, ClosestPair, read_certificate
 from serigraph.reporting.page import knowing_members
+from serigraph.reporting.series_report import certificate_of_series
 from serigraph.reporting.signatures import check_signatures
 from serigraph.short_repr import ShortRepr
 from serigraph.signing import PublicKey
@@ -46,6 +48,7 @@ class Verified(ShortRepr):
     rests_on: str = ""  # what has to be true for the promise to hold
     approved_by: tuple[str, ...] = ()  # fingerprints of the given keys that approved of the release
     caveat: str = ""  # what nobody has stated of this, or has overridden
+    unchecked: tuple[str, ...] = ()  # fields that may say anything, because nothing depends on them
 
     @property
     def conclusion(self) -> str:
@@ -64,10 +67,19 @@ class Verified(ShortRepr):
         worst = f"worst probability {self.worst}" if self.worst else "nobody is exposed"
         known = knowing_members(self.certificate.known_members)
         to = f", for {known}" if known else ""
-        true, only = "The certificate is true.", "if"
-        if self.caveat:
-            true, only = f"{true} {self.caveat}", "only if"
-        return f"{true} Over the whole series{to}, {only} {self.rests_on}: {worst}"
+        unchecked = (
+            f" (not checked: {' and '.join(self.unchecked)}; ask for a signature, and give the key "
+            "with --key)"
+            if self.unchecked
+            else ""
+        )
+        only = "only if" if self.caveat else "if"
+        parts = [
+            f"The certificate is true{unchecked}.",
+            self.caveat,
+            f"Over the whole series{to}, {only} {self.rests_on}: {worst}",
+        ]
+        return " ".join(filter(None, parts))
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -147,6 +159,7 @@ def verify_certificate(
         assumption.rests_on(),
         signed.approved_by,
         assumption.caveat(),
+        ("publisher", "made_by") if certificate.kind == "series" and not signed.signed_by else (),
     )
 
 
@@ -271,7 +284,7 @@ def check_guarantee(
     promised = as_promised(evidence)
     alike = alike_after_releases(series, releases)
     whole = with_classes(survey(evidence, promised), alike)
-    over_all = whole.after[-1]
+    over_all, cohorts = whole.after[-1], [each.figures for each in alike[-1:]]
     if not over_all.is_within:
         raise GuaranteeExceeded(
             f"{over_all.pairs_above:,} pairs are above their threshold",
@@ -281,14 +294,14 @@ def check_guarantee(
     touched = None
     if certificate.kind == "series":
         pairs, largest = over_all.pairs, over_all.largest
+        _check_rest(certificate, certificate_of_series(releases, over_all, cohorts, None))
     else:
         pairs = localised(evidence, promised, len(releases) - 1).pairs
         pairs += sum(each.pairs for each in alike[-1:])
         largest, touched = whole.touched[-1], whole.touched_worst[-1]
     claimed = certificate.guarantee
-    if certificate.format > 1:  # format 1 has no worst pairs
-        _check_worst("this release", claimed.worst_in_release, touched, certificate)
-        _check_worst("the series", claimed.worst_in_series, over_all.worst, certificate)
+    _check_worst("this release", claimed.worst_in_release, touched, certificate)
+    _check_worst("the series", claimed.worst_in_series, over_all.worst, certificate)
     gap = abs(float(Fraction(claimed.largest_probability) - largest))
     if claimed.pairs != pairs or gap > _CLOSE:
         raise LedgerDamaged(
@@ -300,11 +313,40 @@ def check_guarantee(
     return largest, over_all.worst
 
 
+def _check_rest(claimed: Certificate, found: Certificate) -> None:
+    """Compare everything else that the certificate of a series says with what it should say, except
+    what only the publisher knows. One of format 1 may say less."""
+    is_old = claimed.format == 1
+    differing = [
+        name for name in ("attacks", "files") if getattr(claimed, name) != getattr(found, name)
+    ]
+    said, meant = claimed.guarantee.rests_on, found.guarantee.rests_on
+    if said != meant and not (is_old and not said):
+        differing.append("guarantee.rests_on")
+    for name in sorted(claimed.figures.keys() | found.figures.keys()):
+        figures = [each.figures.get(name) for each in (claimed, found)]
+        if not (_are_alike(*figures) or (is_old and name not in claimed.figures)):
+            differing.append(f"figures.{name}")
+    if differing:
+        raise LedgerDamaged(
+            f"the certificate and the ledger disagree on {', '.join(differing)}",
+            where=f"release {claimed.release}, {claimed.label}",
+            remedy="restore the certificate, or the series; 'serigraph report' makes a new one",
+        )
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    """Whether two figures are the same; means may differ in their last digits."""
+    if isinstance(one, float) and isinstance(other, float):
+        return abs(one - other) <= _CLOSE
+    return type(one) is type(other) and bool(one == other)
+
+
 def _check_worst(
     of: str, claimed: ClosestPair | None, found: WorstPair | None, certificate: Certificate
 ) -> None:
     """Compare worst pairs by share: several values may be equally close to their thresholds."""
-    if claimed is None and found is None:
+    if claimed is None and (found is None or certificate.format == 1):  # which has no worst pairs
         return
     if claimed is not None and found is not None:
         said = WorstPair.from_json(claimed.model_dump())

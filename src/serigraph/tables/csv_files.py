@@ -22,7 +22,7 @@ from pyarrow import csv as arrow_csv
 
 from serigraph.errors import TableError
 from serigraph.policy import Reading
-from serigraph.tables.cells import rows_where
+from serigraph.tables.cells import counted, rows_where
 from serigraph.tables.header import check_number, repeated
 
 _DELIMITERS = ",;\t|"
@@ -272,10 +272,11 @@ def _parse(source: Path | bytes, dialect: Dialect, where: str) -> pa.Table:
     if ragged:
         named = ", ".join(map(str, sorted(ragged)[:_LINES_NAMED]))
         raise TableError(
-            f"{len(ragged)} lines have more or fewer cells than the first line "
-            f"({len(dialect.header)})",
-            where=f"{where}, lines {named}" + (" ..." if len(ragged) > _LINES_NAMED else ""),
-            remedy="repair these lines, or set delimiter and quote in the section [reading]",
+            f"{counted(len(ragged), 'line has', 'lines have')} more or fewer cells than the first "
+            f"line ({len(dialect.header)})",
+            where=f"{where}, line{'s' * (len(ragged) > 1)} {named}"
+            + (" ..." if len(ragged) > _LINES_NAMED else ""),
+            remedy="repair what is wrong, or set delimiter and quote in the section [reading]",
         )
     return table
 

@@ -21,6 +21,7 @@ from serigraph.tables.cells import text_of
 from serigraph.tables.csv_files import read_csv
 from serigraph.tables.duckdb_files import read_duckdb
 from serigraph.tables.extras import optional_package
+from serigraph.tables.queries import refuse_query
 from serigraph.tables.sqlite_files import read_sqlite
 from serigraph.tables.workbooks import read_workbook
 
@@ -38,6 +39,7 @@ class FileFormat:
     read: ReadFile  # of a content, options, and how messages call it
     other_starts: frozenset[int] = frozenset()  # first bytes that the name alone has to vouch for
     needs_file: bool = False  # bytes are not enough
+    takes_query: bool = False  # which chooses one of several tables
 
 
 def _read_parquet(content: Content, _reading: Reading, where: str) -> pl.DataFrame:
@@ -123,7 +125,12 @@ FORMATS: tuple[FileFormat, ...] = (
     PARQUET,
     FileFormat("Arrow", (".arrow", ".feather", ".ipc"), ((0, b"ARROW1"),), _read_arrow),
     FileFormat(
-        "DuckDB", (".duckdb", ".db"), ((8, b"DUCK"),), _from_path(read_duckdb), needs_file=True
+        "DuckDB",
+        (".duckdb", ".db"),
+        ((8, b"DUCK"),),
+        _from_path(read_duckdb),
+        needs_file=True,
+        takes_query=True,
     ),
     FileFormat(
         "SQLite",
@@ -131,8 +138,11 @@ FORMATS: tuple[FileFormat, ...] = (
         ((0, b"SQLite format 3"),),
         _from_path(read_sqlite),
         needs_file=True,
+        takes_query=True,
     ),
-    FileFormat("Excel (ZIP)", (".xlsx", ".xlsm"), ((0, b"PK\x03\x04"),), read_workbook),
+    FileFormat(
+        "Excel (ZIP)", (".xlsx", ".xlsm"), ((0, b"PK\x03\x04"),), read_workbook, takes_query=True
+    ),
     _statistics("Stata", "read_dta", (".dta",), (0, b"<stata_dta>"), other_starts=_OLD_STATA),
     _statistics("SPSS", "read_sav", (".sav", ".zsav"), (0, b"$FL2"), (0, b"$FL3")),
     _statistics("SAS", "read_sas7bdat", (".sas7bdat",), (12, _SAS)),
@@ -163,6 +173,8 @@ def read_file(content: Content, name: str, reading: Reading, where: str) -> pl.D
             where=where,
             remedy="save it as a file on this machine, and give its path",
         )
+    if reading.must_query and not found.takes_query:
+        refuse_query(reading, f"a file of the format {found.name}", where)
     return found.read(content, reading, where)
 
 

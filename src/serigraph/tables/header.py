@@ -1,9 +1,9 @@
 """Whether a table has names for its columns, or the cells of its first person in their place.
 
 The one rule for names of columns in messages: where there is a policy, names are shown that the
-policy has, and those that are spelt nearly like one of them. Where there is none yet, as in
-``init``, names are shown once `check_names` took them for names. Everywhere else, as
-while a table is read, a column is called by its position: "column 3".
+policy has, and, if the table has at least half of these, those that are spelt nearly like one of
+them. Where there is none yet, as in ``init``, names are shown once `check_names` took them for
+names. Everywhere else, as while a table is read, a column is called by its position: "column 3".
 """
 
 from __future__ import annotations

@@ -101,9 +101,7 @@ def build_taxonomy(
             f"a taxonomy cannot be built by {by!r}", remedy=f"use one of: {', '.join(get_args(By))}"
         )
     reading = Reading() if series is None else read_policy(Path(series) / "policy.toml").reading
-    if query:
-        reading = reading.model_copy(update={"query": query})
-    rows = read_table(table, reading)
+    rows = read_table(table, reading.asking(query))
     above = [str(part) for part in parts] if by == "columns" else []
     if lacking := missing_columns(rows, [column, *above], "the table"):
         raise TableError("columns are missing", remedy="correct the names", problems=lacking)

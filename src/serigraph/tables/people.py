@@ -237,21 +237,27 @@ def column_name(number: int) -> str:
 
 
 def missing_columns(frame: pl.DataFrame, needed: list[str], source: str) -> list[str]:
-    """The columns of the policy that are missing, each with the most similar name.
+    """The columns of the policy that are missing, each with the most similar name if at least half
+    of the policy's columns are there, whatever their case.
 
-    Other columns are not listed: where a file has no header, its "columns" are a person's cells.
+    No other name is shown: where a file has no header, its "columns" are a person's cells, one of
+    which may be spelt nearly like a column of the policy.
     """
+    wanted = list(dict.fromkeys(needed))
     spelled = {name.casefold(): name for name in frame.columns}
-    missing = [name for name in dict.fromkeys(needed) if name not in frame.columns]
-    near = {
-        name: difflib.get_close_matches(name.casefold(), spelled, 1, _ALIKE) for name in missing
-    }
-    if missing and not any(near.values()) and not set(needed) & set(frame.columns):
+    missing = [name for name in wanted if name not in frame.columns]
+    known = sum(name.casefold() in spelled for name in wanted)
+    if missing and not known:
         names = " or ".join(map(repr, missing))
         return [f"{source} has no column {names}: does its first line name the columns?"]
+    near = {
+        name: difflib.get_close_matches(name.casefold(), spelled, 1, _ALIKE)
+        for name in missing
+        if 2 * known >= len(wanted)
+    }
     return [
         f"{source} has no column {name!r}"
-        + "".join(f"; did you mean {spelled[each]!r}?" for each in near[name])
+        + "".join(f"; did you mean {spelled[each]!r}?" for each in near.get(name, ()))
         for name in missing
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from serigraph.errors import TableError
+from serigraph.policy import Reading
 
 
 def as_select(query: str) -> str:
@@ -14,6 +15,16 @@ def as_select(query: str) -> str:
     ('select * from visits', 'select * from public.visits', 'select 1')
     """
     return f"select * from {query}" if re.fullmatch(r"[\w.]+", query.strip()) else query
+
+
+def refuse_query(reading: Reading, what: str, where: str = "") -> None:
+    """Refuse a query that an option gives for a source that takes none."""
+    if reading.must_query:
+        raise TableError(
+            f"{what} takes no query: it would be read whole",
+            where=where,
+            remedy="omit --query (query in Python), or give the database that it is for",
+        )
 
 
 def query_failed(detail: str, where: str) -> TableError:

@@ -29,6 +29,7 @@ from serigraph.tables.formats import guarded, read_file
 from serigraph.tables.header import check_number, repeated
 from serigraph.tables.parts import files_below, parts_of_folder, stacked, with_partition
 from serigraph.tables.postgres import read_postgres
+from serigraph.tables.queries import refuse_query
 from serigraph.tables.stores import Stored
 from serigraph.texts import check_path
 
@@ -52,6 +53,8 @@ def read_table(source: Any, reading: Reading | None = None) -> pl.DataFrame:
 def _read(source: Any, options: Reading) -> pl.DataFrame:
     for is_one, read in _SOURCES:
         if is_one(source):
+            if read not in (_from_path, _from_parts):
+                refuse_query(options, "a table in memory")
             return read(source, options)
     raise TableError(
         f"a {type(source).__name__} is not a table",

@@ -5,7 +5,6 @@ Spark reads, partitions and writes; the commit stays one transaction of the cata
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -49,7 +48,7 @@ from serigraph.ledger import (
 from serigraph.ledger.encoding import EncodedParts
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import GROUPS, VALUES
-from serigraph.ledger.storage import ensure_folder, make_folder
+from serigraph.ledger.storage import ensure_folder, make_folder, move_durably
 from serigraph.model import KeptValues
 from serigraph.policy import Output, Policy
 from serigraph.privacy.link_chances import LinkGaps
@@ -127,7 +126,7 @@ class _Workplace:
                 where="[sensitive] and [plain]",
                 remedy="omit --engine (engine in Python)",
             )
-        reading = policy.reading.model_copy(update={"query": query}) if query else policy.reading
+        reading = policy.reading.asking(query)
         roles = roles_of(policy)
         frames = {TABLE: table_frame(self.session, table, reading, roles)}
         if registry is not None:
@@ -268,6 +267,7 @@ def _move_public(made: MadeOnSpark, staging: Path) -> None:
     """Move the public files to where they are published from: a file if there is one partition,
     otherwise a folder of that name, which Parquet readers treat as a file."""
     with storage_errors(staging):
+        moves = []
         for file in made.files:
             if file.kind in (GROUPS, VALUES):
                 continue
@@ -275,7 +275,8 @@ def _move_public(made: MadeOnSpark, staging: Path) -> None:
             if len(made.pieces) > 1:
                 ensure_folder(target)
                 target = target / f"part-{file.number:05d}{target.suffix}"
-            os.replace(file.path, target)
+            moves.append((file.path, target))
+        move_durably(moves)
 
 
 @dataclass(frozen=True)

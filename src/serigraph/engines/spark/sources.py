@@ -19,6 +19,7 @@ from serigraph.tables.columns import Role, canonical
 from serigraph.tables.csv_files import check_header, detect_dialect, unreadable
 from serigraph.tables.formats import BY_ENDING, CSV, PARQUET
 from serigraph.tables.preparing import refusal_of
+from serigraph.tables.queries import refuse_query
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,6 +39,7 @@ def table_frame(
     with columns that have a role in their canonical form if Spark lacks their type.
     """
     if is_spark_frame(source):
+        refuse_query(reading, "a frame of Spark")
         frame: DataFrame = source
         return frame
     if isinstance(source, str | os.PathLike):
@@ -45,9 +47,12 @@ def table_frame(
         name = path.rstrip("/").rsplit("/", 1)[-1].lower()
         ending = "." + name.removesuffix(".gz").rsplit(".", 1)[-1]
         found = BY_ENDING.get(ending)
-        if found is CSV and (lines := _csv(session, path, reading)) is not None:
-            return lines
+        if found is CSV:
+            refuse_query(reading, "a CSV file", path)
+            if (lines := _csv(session, path, reading)) is not None:
+                return lines
         if found is PARQUET or (found is None and _is_elsewhere_or_folder(path)):
+            refuse_query(reading, "a folder or file of Parquet", path)
             return _parquet(session, path)
     table = _sendable(read_table(source, reading), reading, roles)
     with cluster_errors("sending the table to the cluster"):
