@@ -119,11 +119,11 @@ def case(
         strategies=tuple(strategies),
         thresholds=tuple(thresholds),
         population=population,
-        history=_history(people),
+        history=history_of(people),
         demand=Demand(
             rules=tuple(
-                strategy.rule(threshold)
-                for strategy, threshold in zip(strategies, thresholds, strict=True)
+                strategy.rule(value.threshold, value.name)
+                for strategy, value in zip(strategies, protected, strict=True)
             ),
             minimum_size=minimum_size,
             interleave=interleave,
@@ -135,7 +135,7 @@ def case(
     )
 
 
-def _history(people: Sequence[Person]) -> Past:
+def history_of(people: Sequence[Person]) -> Past:
     """Past groups as arrays; the j-th past group of everybody belongs to the j-th release."""
     groups: list[PastGroup] = []
     releases = max((len(person.past) for person in people), default=0)
