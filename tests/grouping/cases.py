@@ -122,8 +122,8 @@ def case(
         history=history_of(people),
         demand=Demand(
             rules=tuple(
-                strategy.rule(value.threshold, value.name)
-                for strategy, value in zip(strategies, protected, strict=True)
+                strategy.rule(threshold)
+                for strategy, threshold in zip(strategies, thresholds, strict=True)
             ),
             minimum_size=minimum_size,
             interleave=interleave,

@@ -292,8 +292,7 @@ def learned(seed: int, number: int, holders: int) -> tuple[list[tuple[PastGroup,
         for _ in range(number)
     ]
     gaps = link_gaps(history_of([Person((), frozenset(), past) for past in pasts]), 1)
-    shares = {"value 00": largest_share(holders, number)}
-    return pasts, Adaptive((4, 10, None)[seed % 3], gaps, shares)
+    return pasts, Adaptive((4, 10, None)[seed % 3], gaps, {"": largest_share(holders, number)})
 
 
 @pytest.mark.parametrize("method", ["top-down", "bottom-up"])
