@@ -162,16 +162,16 @@ class Measured:
     error: float  # mean, of queries on protected values
     suppressed: float
     used: float  # the largest p over the threshold
-    is_whole: bool  # no release was refused
+    refused: int  # the first release that was, in any of the series, or 0
 
     @property
     def is_complete(self) -> bool:
-        return self.is_whole and not self.suppressed
+        return not self.refused and not self.suppressed
 
     def line(self) -> str:
         figures = "  refused at once"
         if self.size:
-            refused = "" if self.is_whole else "  refused"
+            refused = f"  refused in release {self.refused}" if self.refused else ""
             figures = (
                 f"{self.size:9.2f} {self.error:8.2%} {self.suppressed:10.4%} {self.used:7.1%}"
                 f"{refused}"
@@ -204,7 +204,7 @@ def series(setting: Setting, tables: Sequence[Population], name: str, seed: int)
     """A series by the strategy of this name."""
     found = run_populations(setting, tables).summary
     if "largest_p" not in found:
-        return Measured(setting.name, name, seed, 0.0, 0.0, 0.0, 0.0, False)
+        return Measured(setting.name, name, seed, 0.0, 0.0, 0.0, 0.0, refused=1)
     return Measured(
         setting.name,
         name,
@@ -213,7 +213,7 @@ def series(setting: Setting, tables: Sequence[Population], name: str, seed: int)
         float(found["error_protected_mean"]),
         float(found["suppressed_share"]),
         float(found["largest_p"]) / float(setting.threshold),
-        not found["first_round_refused"],
+        int(found["first_round_refused"]),
     )
 
 
@@ -243,9 +243,11 @@ def mean(rows: Sequence[Measured], seed: int = 0) -> Measured:
         rows[0].setting,
         rows[0].strategy,
         seed,
-        *(fmean(getattr(row, key) for row in rows) for key in ("size", "error", "suppressed")),
+        fmean(row.size for row in rows),
+        fmean(row.error for row in rows),
+        fmean(row.suppressed for row in rows),
         fmean(row.used for row in rows),
-        all(row.is_whole for row in rows),
+        min((row.refused for row in rows if row.refused), default=0),
     )
 
 
@@ -291,7 +293,9 @@ def verdicts(means: Sequence[Measured], precise: Sequence[Precise]) -> Iterator[
             best = min(others, default=own.size)
             text = f"{own.setting}: size {own.size:.2f}, bar {WORSE} x {best:.2f}"
             yield text, own.size <= WORSE * best
-        yield f"{own.setting}: suppressed {own.suppressed:.4%}, bar none", own.is_complete
+        refused = f"in release {own.refused}" if own.refused else "none"
+        text = f"{own.setting}: suppressed {own.suppressed:.4%}, refused {refused}; bar none"
+        yield text, own.is_complete
         yield f"{own.setting}: p/limit {own.used:.1%}, bar {USED:.0%}", own.used >= USED
     for name in dict.fromkeys(each.setting for each in precise):
         of_setting = [each.ratios() for each in precise if each.setting == name]
