@@ -1,8 +1,7 @@
 """Writes docs/explanation/study.md from the results of a run: python docs/generate_study.py [RUN]
 
 With the folder of a run of ``serigraph reproduce`` its results are copied beside the page first.
-Every figure and every sentence about one follows from these files. Until this is done for a
-version, the page has the numbers of an earlier one.
+Every figure and every sentence about one follows from these files.
 """
 
 from __future__ import annotations

@@ -80,6 +80,25 @@ def test_the_reason_fits_the_sign_and_the_strategy() -> None:
     assert all("without a direction in common" in why for why in mixed.values())
 
 
+def test_a_round_that_stands_out_is_no_trend() -> None:
+    """A single large group early in a flat curve, whose line falls for that; and in the mean."""
+    early = reasons(lambda series, number: 900.0 if number == 4 else 10.0 * series, REMAINS)
+    assert len(early) == 4
+    for why in early.values():
+        assert why.startswith("Single rounds stand out")
+        assert "so the fall" not in why
+    as_well = reasons(
+        lambda series, number: 900.0 if (series, number) == (1, 4) else 60.0 * series - 2 * number,
+        REMAINS,
+    )
+    assert all("so the fall" in why and "stand out" in why for why in as_well.values())
+    in_one = reasons(
+        lambda series, number: 900.0 if (series, number) == (2, 4) else 10.0 * series,
+        "largest group size increases",
+    )
+    assert all(why.startswith("Single rounds stand out") for why in in_one.values())
+
+
 def test_only_the_factor_is_said_to_turn_the_order_round() -> None:
     falling = reasons(lambda series, _: 100.0 - series, "largest group size increases")
     assert "Figure 5 shows where" in falling["Figure 9"]
@@ -134,11 +153,14 @@ def test_advice_follows_the_table() -> None:
         )
     )
     assert "Up to a return rate of 20%" in geometric
+    assert "it had the smallest groups at 20%." in geometric
     assert "ran out of people at 80% in round 7" in constant
-    assert "at 0 of 2 rates" in optimal
+    assert "it had the smallest groups at 80%, and nothing was suppressed at 2 of 2" in optimal
     assert "at 80% it had spent too much" in adaptive
+    assert all("at none of these rates did it" in each for each in (constant, adaptive))
     assert "70% at best" in replanning
-    worse = advice(strategy_rows({"geometric, re-planned": 60.0}, {}))
+    worse = advice(strategy_rows({"geometric, re-planned": 60.0, "adaptive": 20.04}, {}))
+    assert "it had the smallest groups at 20%, 80%" in worse[3], "to a tenth of a person"
     assert "at none of these rates" in worse[0]
     assert "nothing was suppressed." in worse[1]
     assert "did not lead to suppression" in worse[3]

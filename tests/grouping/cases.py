@@ -119,7 +119,7 @@ def case(
         strategies=tuple(strategies),
         thresholds=tuple(thresholds),
         population=population,
-        history=_history(people),
+        history=history_of(people),
         demand=Demand(
             rules=tuple(
                 strategy.rule(threshold)
@@ -135,7 +135,7 @@ def case(
     )
 
 
-def _history(people: Sequence[Person]) -> Past:
+def history_of(people: Sequence[Person]) -> Past:
     """Past groups as arrays; the j-th past group of everybody belongs to the j-th release."""
     groups: list[PastGroup] = []
     releases = max((len(person.past) for person in people), default=0)

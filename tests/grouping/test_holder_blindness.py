@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 from numpy.typing import NDArray
 
 from grouping.positions import lifts, spatial_orders
-from grouping.releases import Spread, Values, generated, history_of, plan, with_values
+from grouping.releases import RELEASES, Spread, Values, generated, history_of, plan, with_values
 from serigraph.engines.earlier_releases import remembered
 from serigraph.engines.interface import Form, VerifiedRelease
 from serigraph.engines.local import make_release
 from serigraph.grouping import Method
-from serigraph.model import Past, Population
+from serigraph.model import Past, Population, link_gaps, shares_of
+from serigraph.privacy import Adaptive
 from serigraph.runtime.randomness import SeededRandomness
 from serigraph.verification import RememberedReleases
 
@@ -41,20 +44,25 @@ def test_no_position_in_a_group_gives_the_holder_away(
     _assert_blind(made, _studied(population), draw)
 
 
+@pytest.mark.parametrize("strategy", ["constant", "adaptive"])
 @pytest.mark.parametrize("form", ["generalised", "bucketised"])
-def test_a_past_does_not_give_the_holder_away(form: Form) -> None:
+def test_a_past_does_not_give_the_holder_away(form: Form, strategy: str) -> None:
     """Half of the people keep their value, the others are dealt a new one."""
     draw = np.random.default_rng(3)
     first = generated("clustered", "rare", PEOPLE["rare"], draw)
     nothing = Past.none(first.size), RememberedReleases()
-    known = make_release(first, *nothing, plan(form, "top-down"), SeededRandomness(4))
+    asked = plan(form, "top-down")
+    known = make_release(first, *nothing, asked, SeededRandomness(4))
     held = np.full(first.size, -1)
     held[_holders(first)] = first.held
     kept = draw.random(first.size) < 0.5
     again = with_values(first, np.where(kept, held, draw.permutation(held)))
     past = history_of(known)
+    if strategy == "adaptive":
+        gaps, shares = link_gaps(past, 10), shares_of(again, presence_known=False)
+        asked = replace(asked, strategy=Adaptive(RELEASES, gaps, shares))
     earlier = remembered(again.ids, [value.name for value in again.protected], past)
-    made = make_release(again, past, earlier, plan(form, "top-down"), SeededRandomness(5))
+    made = make_release(again, past, earlier, asked, SeededRandomness(5))
     _assert_blind(made, _studied(again), draw)
 
 

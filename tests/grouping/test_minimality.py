@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
 from math import comb, prod
 
@@ -18,16 +19,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from grouping.cases import Case, case, number_line
+from grouping.cases import Case, case, history_of, number_line
 from grouping.naive import PastGroup, Person
 from serigraph.grouping import Method, forming
 from serigraph.grouping.districts import districts
 from serigraph.grouping.problem import grouping_input
-from serigraph.privacy import ConstantRatio, Geometric
+from serigraph.model import link_gaps
+from serigraph.privacy import Adaptive, ConstantRatio, Geometric, largest_share
 
 Places = list[tuple[int, ...]]
 Shapes = Callable[[Case], NDArray[np.int64]]
 ShapeOf = Callable[[tuple[int, ...]], NDArray[np.int64]]
+WorldOf = Callable[[int, int, tuple[int, ...], bool, Method], Case]
 
 
 def instance(seed: int, number: int) -> tuple[Places, int, int]:
@@ -253,22 +256,74 @@ def world_with_pasts(
     )
 
 
+def world_of_adaptive(
+    seed: int, number: int, holding: tuple[int, ...], interleave: bool, method: Method
+) -> Case:
+    """The same after two or three releases, from which the default strategy learns."""
+    places, _, minimum_size = instance(seed, number)
+    pasts, strategy = learned(seed, number, len(holding))
+    return case(
+        [
+            Person(at, frozenset({0} if i in holding else ()), pasts[i])
+            for i, at in enumerate(places)
+        ],
+        [number_line(number)] * len(places[0]),
+        [strategy],
+        [Fraction(1, 2)],
+        method=method,
+        minimum_size=minimum_size,
+        interleave=interleave,
+    )
+
+
+@cache
+def learned(seed: int, number: int, holders: int) -> tuple[list[tuple[PastGroup, ...]], Adaptive]:
+    """Pasts that differ in links and in what is left, and the strategy by the gaps that their
+    ledger has and by the number of holders now: that is all it asks for."""
+    draw = np.random.default_rng(seed)
+    rate = draw.choice([0.1, 0.4, 0.9])
+    elsewhere = PastGroup(4, {})
+    groups = [PastGroup(size, {0: 1}) for size in (4, 5, 6, 12, 30)]
+    pasts = [
+        tuple(
+            groups[draw.integers(release, len(groups))] if draw.random() < rate else elsewhere
+            for release in range(2 + seed % 2)
+        )
+        for _ in range(number)
+    ]
+    gaps = link_gaps(history_of([Person((), frozenset(), past) for past in pasts]), 1)
+    return pasts, Adaptive((4, 10, None)[seed % 3], gaps, {"": largest_share(holders, number)})
+
+
 @pytest.mark.parametrize("method", ["top-down", "bottom-up"])
 @pytest.mark.parametrize("interleave", [True, False])
-@pytest.mark.parametrize(("holders", "number", "instances"), [(1, 40, 30), (2, 18, 9)])
+@pytest.mark.parametrize(
+    ("world_of", "holders", "number", "instances"),
+    [
+        (world_with_pasts, 1, 40, 30),
+        (world_with_pasts, 2, 18, 9),
+        (world_of_adaptive, 1, 40, 12),
+        (world_of_adaptive, 2, 18, 6),
+    ],
+)
 def test_pasts_tell_nothing_of_a_few_holders(
-    holders: int, number: int, instances: int, interleave: bool, method: Method
+    world_of: WorldOf,
+    holders: int,
+    number: int,
+    instances: int,
+    interleave: bool,
+    method: Method,
 ) -> None:
     """Also where budgets are nearly used up; where they are, nothing is published in any world."""
     lifts: Counter[Fraction | str] = Counter()
     for seed in range(instances):
 
         def shape_of(holding: tuple[int, ...], seed: int = seed) -> NDArray[np.int64]:
-            problem = world_with_pasts(seed, number, holding, interleave, method)
+            problem = world_of(seed, number, holding, interleave, method)
             return cells(problem) if interleave else regions(problem)
 
         refused = {
-            bool(world_with_pasts(seed, number, holding, interleave, method).unbearable())
+            bool(world_of(seed, number, holding, interleave, method).unbearable())
             for holding in combinations(range(number), holders)
         }
         assert len(refused) == 1

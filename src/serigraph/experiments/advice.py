@@ -40,8 +40,8 @@ def _geometric(size: _Sizes, rates: list[float]) -> str:
         return "Geometric: at none of these rates were its groups smaller without suppression."
     rate = good[-1]
     return (
-        f"Geometric (factor 2): choose it where few come back. Up to a return rate of {rate:.0%} "
-        f"its groups were smaller than the constant ratio's (at {rate:.0%} they had "
+        f"Geometric (factor 2): {_smallest(size, rates, GEOMETRIC)}. Up to a return rate of "
+        f"{rate:.0%} its groups were smaller than the constant ratio's (at {rate:.0%} they had "
         f"{size[rate, GEOMETRIC]['mean_size']:.1f} people on average, and "
         f"{size[rate, CONSTANT]['mean_size']:.1f} with the constant ratio) and "
         "nothing had to be suppressed; and it needs no end of the series."
@@ -54,13 +54,14 @@ def _constant(size: _Sizes, rates: list[float]) -> str:
     smallest = min(size[rate, CONSTANT]["mean_size"] for rate in rates)
     largest = max(size[rate, CONSTANT]["mean_size"] for rate in rates)
     text = (
-        "Constant: choose it where most come back and the number of releases is known. Its groups "
+        f"Constant: {_smallest(size, rates, CONSTANT)}. Choose it where groups should be of about "
+        "the same size in all releases, and the number of releases is known. Its groups "
         f"had {smallest:.1f} to {largest:.1f} people at all rates"
     )
     text += (
         ", and nothing was suppressed"
         if not suppressed
-        else f", with suppression at {', '.join(f'{rate:.0%}' for rate in suppressed)}"
+        else f", with suppression at {_listed(suppressed)}"
     )
     if broken:
         first = int(size[broken[0], GEOMETRIC]["first_round_with_suppression"])
@@ -72,33 +73,48 @@ def _constant(size: _Sizes, rates: list[float]) -> str:
 
 
 def _optimal(size: _Sizes, rates: list[float]) -> str:
-    others = (CONSTANT, GEOMETRIC, ADAPTIVE)
-    best = [
-        rate
-        for rate in rates
-        if size[rate, OPTIMAL]["mean_size"]
-        <= min(size[rate, other]["mean_size"] for other in others)
-    ]
     kept = [rate for rate in rates if size[rate, OPTIMAL]["suppressed_share"] == 0]
     return (
-        "Optimal schedule: choose it where the return rate is known from the past (link_chances in "
-        f"the policy). It had the smallest groups at {len(best)} of {len(rates)} rates, and "
-        f"nothing was suppressed at {len(kept)} of them."
+        "Optimal schedule, by the return rate that is known from the past (link_chances in the "
+        f"policy): {_smallest(size, rates, OPTIMAL)}, and nothing was suppressed at {len(kept)} of "
+        f"{len(rates)} rates."
     )
 
 
 def _adaptive(size: _Sizes, rates: list[float]) -> str:
     bad = [rate for rate in rates if size[rate, ADAPTIVE]["suppressed_share"] > 0]
     text = (
-        "Adaptive: choose it where the rate is not known. It learns from every release how often "
-        "people are linked again, and keeps enough back for further links"
+        f"Adaptive, which is the default: {_smallest(size, rates, ADAPTIVE)}. It learns from every "
+        "release how often people are linked again, and keeps enough back for further links"
     )
     if bad:
         return (
-            f"{text}; at {', '.join(f'{rate:.0%}' for rate in bad)} it had spent too much when "
-            "people kept coming back, and values were suppressed."
+            f"{text}; at {_listed(bad)} it had spent too much when people kept coming back, and "
+            "values were suppressed."
         )
     return f"{text}; at these rates that did not lead to suppression."
+
+
+def _smallest(size: _Sizes, rates: list[float], name: str) -> str:
+    """At which rates a strategy had the smallest groups, to a tenth of a person, of all that
+    suppressed nothing."""
+    best = [
+        rate
+        for rate in rates
+        if not size[rate, name]["suppressed_share"]
+        and all(
+            round(size[rate, name]["mean_size"], 1) <= round(size[rate, other]["mean_size"], 1)
+            for other in (CONSTANT, GEOMETRIC, OPTIMAL, ADAPTIVE)
+            if not size[rate, other]["suppressed_share"]
+        )
+    ]
+    if not best:
+        return "at none of these rates did it have the smallest groups"
+    return f"it had the smallest groups at {_listed(best)}"
+
+
+def _listed(rates: list[float]) -> str:
+    return ", ".join(f"{rate:.0%}" for rate in rates)
 
 
 def _replanning(size: _Sizes, rates: list[float]) -> str:

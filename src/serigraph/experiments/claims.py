@@ -41,14 +41,17 @@ _WHY_RISE = {
     "is, the more links the most frequent pairs have.",
 }
 _WHY_FALL = {
-    "constant": "The strategy asks for the same ratio in every round. What groups have beyond it, "
-    "and what queries count, differs from table to table, and was more in the first ones.",
+    "constant": "The strategy asks for the same ratio in every round, so the fall is one of the "
+    "tables: what groups have beyond the ratio, and what queries count, differs between them.",
     "geometric": "Ratios only grow with the links of a pair, so the fall is one of the tables: "
-    "what groups have beyond the ratio, and what queries count, was more in the first ones.",
+    "what groups have beyond the ratio, and what queries count, differs between them.",
 }
+_WHY_BOTH = (
+    "Some curves rise and some fall, without a direction in common: what groups have beyond the "
+    "ratio, and what queries count, differs from table to table."
+)
 _WHY_STANDS_OUT = (
-    "The curves go up and down without a direction in common; single rounds stand out, in which "
-    "a few pairs that had little budget left needed large groups."
+    "Single rounds stand out, in which a few pairs that had little budget left needed large groups."
 )
 _WHY_SLOWER = "The history that has to be followed grows by one release per round."
 _WHY_UNSTEADY = (
@@ -151,11 +154,8 @@ def _ratio_claims(ratios: pl.DataFrame) -> list[Claim]:
 def _unchanged(frame: pl.DataFrame, figure: str, measure: str) -> Claim:
     curves = _curves(frame.filter(pl.col("study") == figure), measure)
     changes = {name: _fitted_change(curve[1:]) for name, curve in curves.items()}
-    moved = [
-        changes[name]
-        for name, curve in curves.items()
-        if abs(changes[name]) >= NEARLY and (_has_trend(curve[1:]) or _stands_out(curve[1:]))
-    ]
+    far = [curve[1:] for name, curve in curves.items() if abs(changes[name]) >= NEARLY]
+    moved = [curve for curve in far if _has_trend(curve) or _stands_out(curve)]
     is_seen = not moved
     name, setting, _ = _FIGURES[figure]
     why = _why_not_flat(setting.split()[0].rstrip(","), moved)
@@ -171,11 +171,14 @@ def _unchanged(frame: pl.DataFrame, figure: str, measure: str) -> Claim:
     )
 
 
-def _why_not_flat(strategy: str, changes: list[float]) -> str:
+def _why_not_flat(strategy: str, moved: list[NDArray[np.float64]]) -> str:
     """Why the curves of this strategy that were not flat moved as they did."""
-    if all(change > 0 for change in changes):
-        return _WHY_RISE[strategy]
-    return _WHY_FALL[strategy] if all(change < 0 for change in changes) else _WHY_STANDS_OUT
+    rises = {_fitted_change(curve) > 0 for curve in moved if _has_trend(curve)}
+    trend = {frozenset({True}): _WHY_RISE[strategy], frozenset({False}): _WHY_FALL[strategy]}
+    reasons = [trend.get(frozenset(rises), _WHY_BOTH)] if rises else []
+    if any(_stands_out(curve) for curve in moved):
+        reasons.append(_WHY_STANDS_OUT)
+    return " ".join(reasons)
 
 
 def _rising(frame: pl.DataFrame, figure: str, measure: str) -> Claim:
@@ -190,16 +193,18 @@ def _rising(frame: pl.DataFrame, figure: str, measure: str) -> Claim:
         is_seen,
         "means over the rounds: "
         + ", ".join(f"{name} {value:,.4g}" for name, value in means.items()),
-        "" if is_seen else _why_not_rising(measure, parameter, values),
+        "" if is_seen else _why_not_rising(measure, parameter, list(curves.values())),
     )
 
 
-def _why_not_rising(measure: str, parameter: str, means: list[float]) -> str:
-    falls = means[-1] < means[0]
+def _why_not_rising(measure: str, parameter: str, curves: list[NDArray[np.float64]]) -> str:
+    falls = curves[-1].mean() < curves[0].mean()
     if measure == LARGEST and falls and parameter == "alpha":
         return _WHY_ORDER_TURNS
     if measure == LARGEST and falls and parameter == "k'":
         return _WHY_BUDGET_ENDS
+    if measure != SECONDS and any(_stands_out(curve) for curve in curves):
+        return _WHY_STANDS_OUT
     return "The means lie within what differs between the tables of the rounds."
 
 
