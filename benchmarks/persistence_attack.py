@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from benchmarks.persistence_law import Belief, Rules, Sight, posteriors
+from benchmarks.persistence_law import Belief, Rules, Told, posteriors
 from benchmarks.persisting_people import Law, Setting, Tables
 from serigraph.privacy import smallest_crowd
 
@@ -157,13 +157,13 @@ def by_law(ledger: Ledger, law: Law, setting: Setting) -> list[tuple[float, bool
 
 def _sights(
     ledger: Ledger, people: frozenset[int], name: str, setting: Setting
-) -> tuple[list[Sight], dict[int, int]]:
+) -> tuple[list[Told], dict[int, int]]:
     """What the releases tell of a cohort and a value to somebody who is told everything about the
     other values; and in how many releases each of its people was."""
     others = [other for other in setting.names if other != name]
     threshold = Fraction(setting.threshold)
     lives = dict.fromkeys(people, 0)
-    sights: list[Sight] = []
+    sights: list[Told] = []
     before = people
     for k in range(1, ledger.releases + 1):
         now = people & ledger.groups[k].keys()
@@ -175,7 +175,7 @@ def _sights(
             for other in others
         ]
         sights.append(
-            Sight(
+            Told(
                 records=len(now & ledger.recorded[k])
                 + sum(person in now and value != name for person, value in ledger.withheld[k]),
                 count=sum(k in ledger.holders.get((person, name), ()) for person in now),

@@ -57,7 +57,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Sight:
+class Told:
     """What a release tells of a cohort: who retired before it, how many records there are, and how
     many of them show the value."""
 
@@ -68,7 +68,7 @@ class Sight:
     others: int = 0  # the crowd that other values needed then
 
 
-def posteriors(belief: Belief, rules: Rules, members: int, sights: Sequence[Sight]) -> list[float]:
+def posteriors(belief: Belief, rules: Rules, members: int, sights: Sequence[Told]) -> list[float]:
     """P(ever published as a holder | the sights), for somebody who retired before each release, in
     this order, and for somebody who never did. 0 where there is nobody like that."""
     found = []
@@ -82,7 +82,7 @@ def posteriors(belief: Belief, rules: Rules, members: int, sights: Sequence[Sigh
 
 
 def _followed(
-    belief: Belief, rules: Rules, members: int, sights: Sequence[Sight], retires: int
+    belief: Belief, rules: Rules, members: int, sights: Sequence[Told], retires: int
 ) -> float:
     """The posterior of a member who retires before the release with this place."""
     others, inside = members - 1, True
@@ -186,14 +186,14 @@ def _publications(
 
 
 @cache
-def _retired(rules: Rules, cohort: tuple[int, bool], sight: Sight, leaves: bool) -> Ways:
+def _retired(rules: Rules, cohort: tuple[int, bool], sight: Told, leaves: bool) -> Ways:
     """What it does to a cohort that so many retire from it; ``leaves`` if the one who is followed
     is among them."""
     return _ways(_retirements(rules, cohort, sight, leaves))
 
 
 def _retirements(
-    rules: Rules, cohort: tuple[int, bool], sight: Sight, leaves: bool
+    rules: Rules, cohort: tuple[int, bool], sight: Told, leaves: bool
 ) -> Iterator[tuple[State, State, float]]:
     others, inside = cohort
     going = sight.left + sight.companions - leaves

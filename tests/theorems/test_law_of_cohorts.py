@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
+from benchmarks.persistence_law import Belief, Rules, Told, posteriors
 
-from benchmarks.persistence_law import Belief, Rules, Sight, posteriors
 from serigraph.cohorts import Rules as CohortRules
 from theorems.cohort_worlds import Mechanism, Publication, believed, law
 
@@ -31,14 +31,14 @@ def holding(releases: int, values: dict[str, float]) -> dict[tuple[str, ...], in
     return {held: weight for held, weight in found.items() if weight}
 
 
-def sights(registries: Sequence[Sequence[int]], publication: Publication) -> list[Sight]:
+def sights(registries: Sequence[Sequence[int]], publication: Publication) -> list[Told]:
     """What the releases tell of the only cohort that there is."""
     found, before = [], set(registries[0])
     for registry, groups in zip(registries, publication, strict=True):
         ((members, records, values),) = groups or (((), 0, ()),)
         left = len(before - set(registry))
         companions = len(before - set(members)) - left
-        found.append(Sight(records, dict(values).get("s", 0), left, companions))
+        found.append(Told(records, dict(values).get("s", 0), left, companions))
         before = set(members)
     return found
 

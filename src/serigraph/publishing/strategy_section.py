@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from serigraph.planning import Outlook
 
 _WITHOUT = [
-    "# A plan for transient values. No value is one here, so no strategy was rehearsed, and this one",
-    "# does nothing until you call a value transient. Then serigraph plan rehearses all of them.",
+    "# A plan for transient values. No value is one here, so no strategy was rehearsed, and this",
+    "# one does nothing until you call a value transient; serigraph plan compares them all then.",
 ]
 _OTHERS = 'or "constant" (releases), "geometric" (factor), "schedule" (link_chances)'
 
