@@ -82,15 +82,21 @@ def begin(
 
 
 def publish(
-    series: Series, size: int, held: Sequence[Sequence[str]], seed: int = 1, suppress: bool = False
+    series: Series,
+    size: int,
+    held: Sequence[Sequence[str | None]],
+    seed: int = 1,
+    suppress: bool = False,
 ) -> Published:
-    """``held`` has the values of the first members of each cohort; the rest are away."""
+    """``held`` has the values of the first members of each cohort; the rest are away, and so is
+    everybody with None."""
     people = size * len(held)
     registry = pl.DataFrame({"id": range(people), "q": range(people)})
     rows = [
         (cohort * size + place, value)
         for cohort, values in enumerate(held)
         for place, value in enumerate(values)
+        if value is not None
     ]
     table = pl.DataFrame(rows, schema={"id": pl.Int64, "d": pl.String}, orient="row")
     return serigraph.publish(
@@ -166,7 +172,7 @@ def test_who_holds_a_value_that_persists_gives_no_cover(tmp_path: Path, flu: str
     size, hiv, tally = 4, (2, 0), Tally(4)
     refused = 0
     for sick in compositions(2, (2, 4)):
-        series = begin(tmp_path / str(sick[0]), size, flu)
+        series = begin(tmp_path / str(sick[0]), size, flu, threshold="3/4")
         publish(series, size, held_in(size, hiv, (0, 0)))
         try:
             found = shown(publish(series, size, held_in(size, hiv, sick)))
@@ -188,7 +194,7 @@ def test_who_holds_a_value_that_persists_hides_no_gap(
 ) -> None:
     """Six have the flu, which does not fit, and 18 more are away. If these are the 18 of whom the
     first release told that they have HIV, the six missing records are all of the flu."""
-    series = begin(tmp_path / "s", 4, "1/4")
+    series = begin(tmp_path / "s", 4, "1/4", threshold="3/4")
     first, others = ["none"] * 4, ["none", "none", "HIV", "HIV"]
     if not hiv:
         first = others = ["flu", "none", "none", "none"]  # which uses up the budget for it
@@ -207,14 +213,41 @@ def test_who_holds_a_value_that_persists_hides_no_gap(
 
 def test_a_set_excludes_nothing(tmp_path: Path) -> None:
     """Somebody who has HIV may have the flu as well."""
-    series = begin(tmp_path / "s", 4, "3/10", form="rows")
+    series = begin(tmp_path / "s", 4, "3/10", form="rows", threshold="3/4")
     release = publish(series, 4, held_in(4, (2, 0), (1, 1)))
     assert release.figures["groups"] == 1
 
 
+@pytest.mark.parametrize("form", ["single", "rows"])
+def test_nobody_of_a_cohort_that_is_full_gives_cover(tmp_path: Path, form: str) -> None:
+    """The first release shows as many of the first cohort with HIV as it ever may. Then one case of
+    the flu and eleven records of twelve people: the missing one may be a further holder, so that
+    members of the first cohort have the flu less often than the others."""
+    size, tally = 4, Tally(4)
+    away, ill = [None], ["HIV"]
+    for number, (missing, where) in enumerate([(away, 0), (ill, 0), (away, 1), (away, 2)]):
+        for sick in range(3):
+            held: list[list[str | None]] = [["HIV", "HIV"], [], []]
+            held[where] += missing
+            held[sick] += ["flu"]
+            series = begin(tmp_path / f"{number}{sick}", size, "1/8", form=form)
+            publish(series, size, held_in(size, (2, 0, 0), (0, 0, 0)))
+            free = (2, 4, 4)  # of each cohort, who may be missing or have the flu
+            ways = free[where] * (free[sick] - (where == sick))
+            held = [[*each, *["none"] * (size - len(each))] for each in held]
+            found = shown(publish(series, size, held))
+            assert serigraph.history(series, 11, "flu").probability == Fraction(1, 8)
+            tally.add(found, tuple(int(sick == each) for each in range(3)), ways)
+    (found,) = tally.ways
+    chances = [tally.chance(found, each) for each in range(3)]
+    assert sum(chances) * size == 1
+    # Those who were published with HIV alone are not enough to leave out.
+    assert chances[0] < Fraction(1, 10) < chances[1] == chances[2] <= Fraction(1, 8)
+
+
 def test_every_reader_counts_alike(tmp_path: Path) -> None:
     """Two cases among eight people of whom two, and later three, have been published with HIV."""
-    series = begin(tmp_path / "s", 4, "3/4")
+    series = begin(tmp_path / "s", 4, "3/4", threshold="3/4")
     publish(series, 4, held_in(4, (2, 0), (1, 1)))
     publish(series, 4, held_in(4, (0, 1), (1, 1)))
     serigraph.export(series, tmp_path / "e")
@@ -240,7 +273,7 @@ def test_every_reader_counts_alike(tmp_path: Path) -> None:
 
 
 def test_the_verifier_counts_again_who_is_excluded(tmp_path: Path) -> None:
-    series = begin(tmp_path / "s", 4, "3/4")
+    series = begin(tmp_path / "s", 4, "3/4", threshold="3/4")
     publish(series, 4, held_in(4, (2, 0), (1, 1)))
     ledger = ledger_on_disk(Layout(series.path), series.releases())
     ids = pl.Series(range(8))

@@ -10,8 +10,8 @@ from serigraph.publishing.toml_text import quoted
 _HEAD = [
     '# What is assumed of values over time. "transient": they change freely between releases, as',
     '# injuries do; publishing refuses those that the data show to persist. "permanent": kept for',
-    '# life. "any": nothing is assumed. Once a release is out, none may become "transient"; one may',
-    '# become "any", but only if some value was "any" or "permanent" from the first release on.',
+    '# life. "any": nothing is assumed. Once a release is out no value may become "transient"; one',
+    '# may become "any" if another was "any" or "permanent" from the first release on.',
     "[protected.persistence]",
 ]
 _OTHER_VALUES = [
