@@ -21,7 +21,7 @@ import pytest
 import serigraph
 from serigraph.engines import local
 from serigraph.engines.earlier_releases import ledger_on_disk
-from serigraph.errors import GuaranteeExceeded, Infeasible, LedgerDamaged
+from serigraph.errors import GuaranteeExceeded, Infeasible, LedgerDamaged, PolicyChanged
 from serigraph.ledger import Series
 from serigraph.ledger.encoding import encode_groups
 from serigraph.ledger.layout import Layout
@@ -336,3 +336,52 @@ def test_the_same_people_give_way_to_a_value_and_to_its_class(tmp_path: Path, se
     release = publish(series, 6, [["HIV", "HIV", "none", "none", "none", "none"]], seed)
     held = release.tables["sensitive"]
     assert held.filter(pl.col("value") == "HIV")["count"].to_list() == [1]
+
+
+def say_any(series: Series) -> None:
+    policy = series.path / "policy.toml"
+    text = policy.read_text()
+    assert 'flu = "transient"' in text
+    policy.write_text(text.replace('flu = "transient"', 'flu = "any"'))
+
+
+def test_a_value_may_become_any_where_cohorts_have_stood(tmp_path: Path) -> None:
+    """Who was published with it when it was transient counts from then on, for every reader."""
+    series = begin(tmp_path / "s", 6, "1/2", values=("HIV", "flu", "cold"))
+    policy = series.path / "policy.toml"
+    policy.write_text(policy.read_text().replace('flu = "tr', 'cold = "transient"\nflu = "tr'))
+    publish(series, 6, held_in(6, (0, 0), (1, 0)))
+    say_any(series)
+    for away in (0, 1):
+        publish(series, 6, [["none", "flu", *["none"] * (4 - away)], ["cold", *["none"] * 5]])
+    serigraph.export(series, tmp_path / "e")
+    groups = pl.read_parquet(tmp_path / "e/groups.parquet").group_by("release").sum()
+    assert groups.sort("release")["excluded"].to_list() == [0, 2, 2]
+    assert serigraph.audit(series).is_within
+
+
+def test_a_value_that_was_shown_too_often_cannot_become_any(tmp_path: Path) -> None:
+    series = begin(tmp_path / "s", 4, "1/2")
+    publish(series, 4, held_in(4, (0, 0, 0), (3, 0, 0)))
+    say_any(series)
+    with pytest.raises(GuaranteeExceeded, match="3 of 4 people who are alike"):
+        publish(series, 4, held_in(4, (0, 0, 0), (1, 0, 0)))
+
+
+def test_a_value_with_a_threshold_too_low_for_its_cohorts_cannot_become_any(tmp_path: Path) -> None:
+    series = begin(tmp_path / "s", 4, "1/8")
+    publish(series, 4, held_in(4, (0, 0), (1, 0)))
+    say_any(series)
+    with pytest.raises(Infeasible, match="too small for a single holder"):
+        publish(series, 4, held_in(4, (1, 0), (0, 1)))
+
+
+def test_a_series_without_cohorts_cannot_begin_with_them(tmp_path: Path) -> None:
+    series = begin(tmp_path / "s", 4, "1/2")
+    policy = series.path / "policy.toml"
+    anything = policy.read_text()
+    policy.write_text(anything.replace('default = "any"', 'default = "transient"'))
+    publish(series, 4, held_in(4, (0, 0), (1, 0)))
+    policy.write_text(anything)
+    with pytest.raises(PolicyChanged, match="were not kept together in earlier releases"):
+        publish(series, 4, held_in(4, (0, 0), (0, 1)))
