@@ -16,11 +16,11 @@ The columns:
 
 - *crowds*: of the people ever published as holders, how many are above the threshold, and how many
   certain, for somebody who knows the holders in each crowd of people who are alike: H/|K|.
-- *law*: the same for somebody who knows q, r and how many fall ill, and computes the posterior from
-  the counts of the cohorts in all releases. It is exact but for one thing: the limit on holders is
-  not used, without which it can come out above the threshold. *true* is the share of holders among
-  the people whom it puts above: within the threshold, it was too sure. Only for cohorts that stand;
-  *skipped* ones have counts with more than ``--ways`` ways to reach them.
+- *law*: the same for somebody who knows q, r and how many fall ill, how cohorts are kept, and
+  everything about the other values, and computes the exact posterior from what all releases tell of
+  a cohort: its records, those that show the value, and who retired. *believed* is the mean
+  posterior of everybody in these cohorts, *true* the share of them who were published as holders.
+  Only for cohorts that stand.
 - *size*: of the mean group with a value; *missing*: records of the tables that were not published.
 - *never*: of those who held a value in a table, how many were never published as holders; *not
   now*: of the values held in a table, how many its release does not show.
@@ -67,7 +67,6 @@ class Options:
     forms: Sequence[str]
     persistence: Sequence[str]
     registry: Sequence[bool]
-    ways: int
     data: Path
 
 
@@ -98,17 +97,15 @@ def row(
         named,
         f"{np.mean(crowd > threshold + ROUNDING):6.1%} {np.mean(crowd >= CERTAIN):6.1%} "
         f"{crowd.max():5.3f}",
-        f"{'':27}",
+        f"{'':33}",
     ]
-    if law is not None and persistence == "any" and registry and options.ways:
-        found, skipped = by_law(ledger, law, setting, options.ways)
-        chance = np.array([each for each, _ in found])
-        truth = np.array([each for _, each in found], dtype=np.bool_)
-        above = chance > threshold + ROUNDING
+    if law is not None and persistence == "any" and registry:
+        found = by_law(ledger, law, setting)
+        chance, truth = np.array([each for each, _ in found]), np.array([each for _, each in found])
         cells[-1] = (
-            f"{np.mean(above[truth]):6.1%} {np.mean(chance[truth] >= CERTAIN):6.1%} "
-            f"{chance.max():5.3f} {f'{np.mean(truth[above]):5.3f}' if above.any() else '    -'}"
-            f"{skipped:4}"
+            f"{np.mean(chance[truth] > threshold + ROUNDING):6.1%} "
+            f"{np.mean(chance[truth] >= CERTAIN):6.1%} {chance.max():5.3f} "
+            f"{chance.mean():6.4f} {truth.mean():6.4f}"
         )
     cells.append(
         f"{ledger.group_size():5.1f} {1 - ledger.records / records:6.1%} "
@@ -210,7 +207,7 @@ PARTS: dict[str, Callable[[Options], None]] = {
 }
 HEAD = (
     f"{'series':22} {'form':11} {'values':9} {'with':8} | crowds: above, certain, worst | law: "
-    "above, certain, worst, true, skipped | size, missing, never, not now, processor"
+    "above, certain, worst, believed, true | size, missing, never, not now, processor"
 )
 
 
@@ -223,7 +220,6 @@ def main() -> None:
     parser.add_argument("--forms", nargs="+", default=["generalised", "bucketised"])
     parser.add_argument("--persistence", nargs="+", default=["transient", "any"])
     parser.add_argument("--registry", nargs="+", default=["yes", "no"], choices=["yes", "no"])
-    parser.add_argument("--ways", type=int, default=5000, help="of the counts; 0: no law")
     parser.add_argument("--data", type=Path, default=Path("data"), help="with adult, vaers")
     given = vars(parser.parse_args())
     parts = given.pop("parts")

@@ -8,16 +8,15 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from benchmarks.persistence_law import Belief, Rules, Told, posteriors
 from benchmarks.persisting_people import Law, Setting, Tables
-
-Pattern = tuple[int, ...]  # for each release: was the person published as a holder
-Counts = tuple[int, ...]
+from serigraph.privacy import smallest_crowd
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,9 @@ class Ledger:
     sizes: Mapping[tuple[int, int], tuple[int, int]]  # by release and group: members, records
     holders: Mapping[tuple[int, str], frozenset[int]]  # by person and value: the releases
     cohorts: Mapping[int, frozenset[int]]  # their people; none where no value persists
+    recorded: Mapping[int, frozenset[int]]  # by release, who has a record in it
+    withheld: Mapping[int, frozenset[tuple[int, str]]]  # whose record is missing, and its value
+    registries: Mapping[int, frozenset[int]]
     records: int  # published in all releases together
 
     def group_size(self) -> float:
@@ -65,8 +67,13 @@ def published(
             for name in ("members", "groups", "values", "holders", "cohorts")
         }
     groups: dict[int, dict[int, int]] = defaultdict(dict)
-    for release, person, group in read["members"].select("release", "person", "group").iter_rows():
+    recorded: dict[int, set[int]] = defaultdict(set)
+    for release, person, group, present in (
+        read["members"].select("release", "person", "group", "present").iter_rows()
+    ):
         groups[release][int(person)] = group
+        if present:
+            recorded[release].add(int(person))
     with_record: dict[tuple[int, int], int] = defaultdict(int)
     for release, each in enumerate(tables, 1):
         for person in each.table["id"]:
@@ -89,6 +96,12 @@ def published(
         sizes={key: (size, with_record[key]) for key, size in members.items()},
         holders={pair: frozenset(releases) for pair, releases in holders.items()},
         cohorts={number: frozenset(people) for number, people in cohorts.items()},
+        recorded={release: frozenset(people) for release, people in recorded.items()},
+        withheld={
+            release: frozenset(pair for pair in each.held if pair[0] not in recorded[release])
+            for release, each in enumerate(tables, 1)
+        },
+        registries={k: frozenset(each.registry["id"]) for k, each in enumerate(tables, 1)},
         records=records,
     )
 
@@ -121,91 +134,57 @@ def in_crowds(ledger: Ledger, names: Sequence[str]) -> list[float]:
     return found
 
 
-def pattern_weights(law: Law, setting: Setting, releases: int) -> dict[Pattern, float]:
-    """How probable it is to be published as a holder of one value in these releases."""
+def belief(law: Law, setting: Setting) -> Belief:
+    """The law of one value of those that a person may hold one of."""
     share = setting.share / len(setting.names)
-    ill = law.falls_ill(share)
-    weights: dict[tuple[Pattern, int], float] = {((), 0): 1 - share, ((), 1): share}
-    for number in range(releases):
-        longer: dict[tuple[Pattern, int], float] = defaultdict(float)
-        for (pattern, held), weight in weights.items():
-            holds = law.keeps if held else ill
-            ways = ((held, 1.0),) if number == 0 else ((1, holds), (0, 1 - holds))
-            for now, chance in ways:
-                if now:
-                    longer[(*pattern, 1), 1] += weight * chance * law.present
-                    longer[(*pattern, 0), 1] += weight * chance * (1 - law.present)
-                else:
-                    longer[(*pattern, 0), 0] += weight * chance
-        weights = longer
-    found: dict[Pattern, float] = defaultdict(float)
-    for (pattern, _), weight in weights.items():
-        if weight:
-            found[pattern] += weight
+    keeps = law.keeps + (1 - law.keeps) * law.falls_ill(setting.share) / len(setting.names)
+    return Belief(share, keeps, share * (1 - keeps) / (1 - share), law.present)
+
+
+def by_law(ledger: Ledger, law: Law, setting: Setting) -> list[tuple[float, bool]]:
+    """Of everybody in a cohort that ever showed a value: the posterior, and the truth."""
+    mine, rules = belief(law, setting), Rules(Fraction(setting.threshold))
+    found: list[tuple[float, bool]] = []
+    for people, name in itertools.product(ledger.cohorts.values(), setting.names):
+        if any((person, name) in ledger.holders for person in people):
+            sights, lives = _sights(ledger, people, name, setting)
+            chances = posteriors(mine, rules, len(people), sights)
+            found += [
+                (chances[lives[person]], (person, name) in ledger.holders) for person in people
+            ]
     return found
 
 
-def cohort_posteriors(
-    counts: Counts, member: NDArray[np.bool_], weights: Mapping[Pattern, float]
-) -> NDArray[np.float64]:
-    """P(ever published as a holder | the counts of a cohort), for each person.
-
-    ``member`` says who was in the cohort in which release. Generating functions: each person adds
-    its pattern to the counts, and the last one is taken out again.
-    """
-    kinds, kind = np.unique(member, axis=0, return_inverse=True)
-    kind = kind.reshape(-1)
-    ways: list[dict[Pattern, float]] = []
-    for here in kinds:
-        mine: dict[Pattern, float] = defaultdict(float)
-        for pattern, weight in weights.items():
-            shown = tuple(int(x and h) for x, h in zip(pattern, here, strict=True))
-            if all(x <= c for x, c in zip(shown, counts, strict=True)):
-                mine[shown] += weight
-        ways.append(mine)
-    found = np.zeros(len(kinds))
-    none = (0,) * len(counts)
-    for number in range(len(kinds)):
-        others = np.bincount(kind, minlength=len(kinds))
-        others[number] -= 1
-        total = np.zeros([most + 1 for most in counts])
-        total[none] = 1.0
-        for other, people in enumerate(others):
-            for _ in range(people):
-                total = _added(total, ways[other])
-        together = _added(total, ways[number])[counts]
-        found[number] = 1 - total[counts] * ways[number][none] / together
-    return found[kind]
-
-
-def _added(total: NDArray[np.float64], ways: Mapping[Pattern, float]) -> NDArray[np.float64]:
-    sums = np.zeros_like(total)
-    for pattern, weight in ways.items():
-        later = tuple(slice(x, None) for x in pattern)
-        sooner = tuple(slice(None, size - x) for x, size in zip(pattern, total.shape, strict=True))
-        sums[later] += weight * total[sooner]
-    return sums
-
-
-def by_law(
-    ledger: Ledger, law: Law, setting: Setting, most_ways: int
-) -> tuple[list[tuple[float, bool]], int]:
-    """Of everybody in a cohort that ever showed a value: the posterior, and the truth. Cohorts with
-    more than so many ways to reach their counts are left out, and counted."""
-    weights = pattern_weights(law, setting, ledger.releases)
-    found: list[tuple[float, bool]] = []
-    left_out = 0
-    releases = range(1, ledger.releases + 1)
-    for people, name in itertools.product(ledger.cohorts.values(), setting.names):
-        order = sorted(people)
-        shown = [ledger.holders.get((person, name), frozenset()) for person in order]
-        counts = tuple(sum(k in each for each in shown) for k in releases)
-        if not any(counts):
-            continue
-        if np.prod(np.array(counts) + 1.0) > most_ways:
-            left_out += 1
-            continue
-        member = np.array([[person in ledger.groups[k] for k in releases] for person in order])
-        chances = cohort_posteriors(counts, member, weights)
-        found += zip(chances.tolist(), map(bool, shown), strict=True)
-    return found, left_out
+def _sights(
+    ledger: Ledger, people: frozenset[int], name: str, setting: Setting
+) -> tuple[list[Told], dict[int, int]]:
+    """What the releases tell of a cohort and a value to somebody who is told everything about the
+    other values; and in how many releases each of its people was."""
+    others = [other for other in setting.names if other != name]
+    threshold = Fraction(setting.threshold)
+    lives = dict.fromkeys(people, 0)
+    sights: list[Told] = []
+    before = people
+    for k in range(1, ledger.releases + 1):
+        now = people & ledger.groups[k].keys()
+        if not now and not sights:
+            continue  # the cohort is formed later
+        left = before - ledger.registries[k]
+        ever = [
+            sum(min(ledger.holders.get((person, other), {k})) < k for person in before)
+            for other in others
+        ]
+        sights.append(
+            Told(
+                records=len(now & ledger.recorded[k])
+                + sum(person in now and value != name for person, value in ledger.withheld[k]),
+                count=sum(k in ledger.holders.get((person, name), ()) for person in now),
+                left=len(left),
+                companions=len(before - now - left),
+                others=max((smallest_crowd(each, threshold) for each in ever if each), default=0),
+            )
+        )
+        for person in now:
+            lives[person] += 1
+        before = now
+    return sights, lives

@@ -24,8 +24,9 @@ class Law:
     leaves: float  # of the registry, a release; newcomers take their places
 
     def falls_ill(self, share: float) -> float:
-        """The chance to get one of the values between two releases: their share stays the same."""
-        return share * (1 - self.keeps)
+        """The chance to get one of the values between two releases, of those who have none any
+        more: their share stays the same."""
+        return share * (1 - self.keeps) / (1 - share * self.keeps)
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,16 @@ def test_the_policy_has_the_best_row_of_its_own_table(table: pl.DataFrame, tmp_p
 def test_nothing_is_rehearsed_where_values_persist(tmp_path: Path) -> None:
     begun = serigraph.init(tmp_path / "series", people(60, 30))
     assert begun.strategies == ()
-    assert 'name = "adaptive"' in begun.policy.read_text(encoding="utf-8")
+    text = begun.policy.read_text(encoding="utf-8")
+    assert 'name = "adaptive"' in text
+    assert "no strategy was rehearsed" in text
+    assert any("no strategy was rehearsed" in note for note in begun.notes)
+
+
+def test_what_was_rehearsed_is_not_denied(tmp_path: Path) -> None:
+    begun = serigraph.init(tmp_path / "series", people(60, 30), persistence="transient")
+    assert "no strategy" not in begun.policy.read_text(encoding="utf-8")
+    assert not any("no strategy" in note for note in begun.notes)
 
 
 def test_a_rehearsal_is_repeatable(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ import pytest
 import serigraph
 from serigraph.engines import local
 from serigraph.engines.earlier_releases import ledger_on_disk
-from serigraph.errors import GuaranteeExceeded, Infeasible, LedgerDamaged
+from serigraph.errors import GuaranteeExceeded, Infeasible, LedgerDamaged, PolicyChanged
 from serigraph.ledger import Series
 from serigraph.ledger.encoding import encode_groups
 from serigraph.ledger.layout import Layout
@@ -82,15 +82,21 @@ def begin(
 
 
 def publish(
-    series: Series, size: int, held: Sequence[Sequence[str]], seed: int = 1, suppress: bool = False
+    series: Series,
+    size: int,
+    held: Sequence[Sequence[str | None]],
+    seed: int = 1,
+    suppress: bool = False,
 ) -> Published:
-    """``held`` has the values of the first members of each cohort; the rest are away."""
+    """``held`` has the values of the first members of each cohort; the rest are away, and so is
+    everybody with None."""
     people = size * len(held)
     registry = pl.DataFrame({"id": range(people), "q": range(people)})
     rows = [
         (cohort * size + place, value)
         for cohort, values in enumerate(held)
         for place, value in enumerate(values)
+        if value is not None
     ]
     table = pl.DataFrame(rows, schema={"id": pl.Int64, "d": pl.String}, orient="row")
     return serigraph.publish(
@@ -166,7 +172,7 @@ def test_who_holds_a_value_that_persists_gives_no_cover(tmp_path: Path, flu: str
     size, hiv, tally = 4, (2, 0), Tally(4)
     refused = 0
     for sick in compositions(2, (2, 4)):
-        series = begin(tmp_path / str(sick[0]), size, flu)
+        series = begin(tmp_path / str(sick[0]), size, flu, threshold="3/4")
         publish(series, size, held_in(size, hiv, (0, 0)))
         try:
             found = shown(publish(series, size, held_in(size, hiv, sick)))
@@ -188,7 +194,7 @@ def test_who_holds_a_value_that_persists_hides_no_gap(
 ) -> None:
     """Six have the flu, which does not fit, and 18 more are away. If these are the 18 of whom the
     first release told that they have HIV, the six missing records are all of the flu."""
-    series = begin(tmp_path / "s", 4, "1/4")
+    series = begin(tmp_path / "s", 4, "1/4", threshold="3/4")
     first, others = ["none"] * 4, ["none", "none", "HIV", "HIV"]
     if not hiv:
         first = others = ["flu", "none", "none", "none"]  # which uses up the budget for it
@@ -207,14 +213,41 @@ def test_who_holds_a_value_that_persists_hides_no_gap(
 
 def test_a_set_excludes_nothing(tmp_path: Path) -> None:
     """Somebody who has HIV may have the flu as well."""
-    series = begin(tmp_path / "s", 4, "3/10", form="rows")
+    series = begin(tmp_path / "s", 4, "3/10", form="rows", threshold="3/4")
     release = publish(series, 4, held_in(4, (2, 0), (1, 1)))
     assert release.figures["groups"] == 1
 
 
+@pytest.mark.parametrize("form", ["single", "rows"])
+def test_nobody_of_a_cohort_that_is_full_gives_cover(tmp_path: Path, form: str) -> None:
+    """The first release shows as many of the first cohort with HIV as it ever may. Then one case of
+    the flu and eleven records of twelve people: the missing one may be a further holder, so that
+    members of the first cohort have the flu less often than the others."""
+    size, tally = 4, Tally(4)
+    away, ill = [None], ["HIV"]
+    for number, (missing, where) in enumerate([(away, 0), (ill, 0), (away, 1), (away, 2)]):
+        for sick in range(3):
+            held: list[list[str | None]] = [["HIV", "HIV"], [], []]
+            held[where] += missing
+            held[sick] += ["flu"]
+            series = begin(tmp_path / f"{number}{sick}", size, "1/8", form=form)
+            publish(series, size, held_in(size, (2, 0, 0), (0, 0, 0)))
+            free = (2, 4, 4)  # of each cohort, who may be missing or have the flu
+            ways = free[where] * (free[sick] - (where == sick))
+            held = [[*each, *["none"] * (size - len(each))] for each in held]
+            found = shown(publish(series, size, held))
+            assert serigraph.history(series, 11, "flu").probability == Fraction(1, 8)
+            tally.add(found, tuple(int(sick == each) for each in range(3)), ways)
+    (found,) = tally.ways
+    chances = [tally.chance(found, each) for each in range(3)]
+    assert sum(chances) * size == 1
+    # Those who were published with HIV alone are not enough to leave out.
+    assert chances[0] < Fraction(1, 10) < chances[1] == chances[2] <= Fraction(1, 8)
+
+
 def test_every_reader_counts_alike(tmp_path: Path) -> None:
     """Two cases among eight people of whom two, and later three, have been published with HIV."""
-    series = begin(tmp_path / "s", 4, "3/4")
+    series = begin(tmp_path / "s", 4, "3/4", threshold="3/4")
     publish(series, 4, held_in(4, (2, 0), (1, 1)))
     publish(series, 4, held_in(4, (0, 1), (1, 1)))
     serigraph.export(series, tmp_path / "e")
@@ -240,7 +273,7 @@ def test_every_reader_counts_alike(tmp_path: Path) -> None:
 
 
 def test_the_verifier_counts_again_who_is_excluded(tmp_path: Path) -> None:
-    series = begin(tmp_path / "s", 4, "3/4")
+    series = begin(tmp_path / "s", 4, "3/4", threshold="3/4")
     publish(series, 4, held_in(4, (2, 0), (1, 1)))
     ledger = ledger_on_disk(Layout(series.path), series.releases())
     ids = pl.Series(range(8))
@@ -303,3 +336,52 @@ def test_the_same_people_give_way_to_a_value_and_to_its_class(tmp_path: Path, se
     release = publish(series, 6, [["HIV", "HIV", "none", "none", "none", "none"]], seed)
     held = release.tables["sensitive"]
     assert held.filter(pl.col("value") == "HIV")["count"].to_list() == [1]
+
+
+def say_any(series: Series) -> None:
+    policy = series.path / "policy.toml"
+    text = policy.read_text()
+    assert 'flu = "transient"' in text
+    policy.write_text(text.replace('flu = "transient"', 'flu = "any"'))
+
+
+def test_a_value_may_become_any_where_cohorts_have_stood(tmp_path: Path) -> None:
+    """Who was published with it when it was transient counts from then on, for every reader."""
+    series = begin(tmp_path / "s", 6, "1/2", values=("HIV", "flu", "cold"))
+    policy = series.path / "policy.toml"
+    policy.write_text(policy.read_text().replace('flu = "tr', 'cold = "transient"\nflu = "tr'))
+    publish(series, 6, held_in(6, (0, 0), (1, 0)))
+    say_any(series)
+    for away in (0, 1):
+        publish(series, 6, [["none", "flu", *["none"] * (4 - away)], ["cold", *["none"] * 5]])
+    serigraph.export(series, tmp_path / "e")
+    groups = pl.read_parquet(tmp_path / "e/groups.parquet").group_by("release").sum()
+    assert groups.sort("release")["excluded"].to_list() == [0, 2, 2]
+    assert serigraph.audit(series).is_within
+
+
+def test_a_value_that_was_shown_too_often_cannot_become_any(tmp_path: Path) -> None:
+    series = begin(tmp_path / "s", 4, "1/2")
+    publish(series, 4, held_in(4, (0, 0, 0), (3, 0, 0)))
+    say_any(series)
+    with pytest.raises(GuaranteeExceeded, match="3 of 4 people who are alike"):
+        publish(series, 4, held_in(4, (0, 0, 0), (1, 0, 0)))
+
+
+def test_a_value_with_a_threshold_too_low_for_its_cohorts_cannot_become_any(tmp_path: Path) -> None:
+    series = begin(tmp_path / "s", 4, "1/8")
+    publish(series, 4, held_in(4, (0, 0), (1, 0)))
+    say_any(series)
+    with pytest.raises(Infeasible, match="too small for a single holder"):
+        publish(series, 4, held_in(4, (1, 0), (0, 1)))
+
+
+def test_a_series_without_cohorts_cannot_begin_with_them(tmp_path: Path) -> None:
+    series = begin(tmp_path / "s", 4, "1/2")
+    policy = series.path / "policy.toml"
+    anything = policy.read_text()
+    policy.write_text(anything.replace('default = "any"', 'default = "transient"'))
+    publish(series, 4, held_in(4, (0, 0), (1, 0)))
+    policy.write_text(anything)
+    with pytest.raises(PolicyChanged, match="were not kept together in earlier releases"):
+        publish(series, 4, held_in(4, (0, 0), (0, 1)))

@@ -13,7 +13,7 @@ import pytest
 import serigraph
 from publishing.clinic import new_series, policy_text
 from serigraph.engines.spark.ledger_frames import LedgerFrames
-from serigraph.errors import TableError
+from serigraph.errors import InputRefused, TableError
 from serigraph.ledger import Series
 from serigraph.ledger.layout import Layout
 from serigraph.tables import cells
@@ -69,6 +69,18 @@ def test_people_and_values_are_the_same_in_every_type(spark: SparkSession, tmp_p
     assert serigraph.status(series).people == PEOPLE
     assert series.protected_names() == ("5",)
     assert len(serigraph.history(series, "20", "5").exposures) == 3
+
+
+def test_values_that_persist_are_refused_before_anything_is_read(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    series = series_of(
+        tmp_path / "series",
+        protected='values = ["5"]\n[protected.persistence]\ndefault = "any"',
+    )
+    missing = tmp_path / "no such table.csv"
+    with pytest.raises(InputRefused, match="with values that persist are made on one machine"):
+        on_spark(missing, series)
 
 
 def with_zeros(frame: pl.DataFrame) -> pl.DataFrame:

@@ -178,7 +178,8 @@ def _faults_of_values(book: Book, release: Release, terms: Terms) -> Iterable[st
             if holders > most:
                 yield "too many holders"
             would_be = sum((who, name) in pairs | wanted for who in people)
-            if holders + 1 > most or (terms.is_tangled(name) and would_be > most):
+            is_full = holders + 1 > most or (terms.is_tangled(name) and would_be > most)
+            if is_full and most >= 1:
                 full |= {(who, name) for who in people}
     for who, person in release.shown.items():
         before = release.table.get(who)
@@ -195,14 +196,22 @@ def _faults_of_values(book: Book, release: Release, terms: Terms) -> Iterable[st
                 yield "left out"
 
 
-def excluded(book: Book, release: Release, terms: Terms) -> list[int]:
-    """How many of each group cannot hold a transient value where everybody has one value."""
-    shown = {who for who, name in book.pairs if name in terms.persisting}
-    shown |= {who for who, each in release.shown.items() if terms.persisting_held(each.values)}
+def excluded(book: Book, release: Release, terms: Terms, *, has_one_value: bool) -> list[int]:
+    """How many of each group are no cover of a transient value where everybody has one value, or,
+    without ``has_one_value``, where people may have several."""
+    pairs = {(who, name) for who, name in book.pairs if name in terms.persisting}
+    for who, each in release.shown.items():
+        pairs |= {(who, name) for name in terms.persisting_held(each.values)}
+    shown = {who for who, _ in pairs}
     cohort = {**book.cohort, **release.cohort}
     found = dict.fromkeys(sorted(release.group.values()), 0)
     for number in set(release.cohort.values()):
         live = [who for who in release.shown if cohort[who] == number]
-        ever = sum(cohort[who] == number for who in shown)
-        found[release.group[live[0]]] += min(ever, len(live))
+        ever = sum(cohort[who] == number for who in shown) if has_one_value else 0
+        is_full = any(
+            sum((who, name) in pairs for who in live) + 1
+            > terms.threshold[name] * max(len(live) - terms.known, 0)
+            for name in {name for who, name in pairs if who in live}
+        )
+        found[release.group[live[0]]] += len(live) if is_full else min(ever, len(live))
     return list(found.values())

@@ -36,11 +36,13 @@ def terms_of(
     transient: str = "u",
     has_class: bool = False,
 ) -> Terms:
-    """Values r, s and t persist, and maybe a class of r and t."""
+    """Values r, s and t persist, and maybe a class of r and t. As in a policy, every cohort has
+    room for a holder of each."""
+    minimum = max(minimum, 3 + known)
     covers = COVERS if has_class else {name: COVERS[name] for name in "rstu"}
     threshold = {"r": Fraction(1, 2), "s": Fraction(1, 3), "t": Fraction(2, 3)}
     return Terms(
-        size=size,
+        size=max(size, minimum),
         known=known,
         minimum=minimum,
         may_depart=may_depart,

@@ -47,17 +47,17 @@ def recorded(people: int, *pairs: tuple[int, str]) -> Book:
 
 
 def test_the_proof_says_who_joined_and_what_the_worst_class_is() -> None:
-    release = release_of([person("r"), person("r", "u"), person("s"), person(), person()])
+    release = release_of([person("r"), person("r", "u"), person("s"), *[person()] * 4])
     proof = submit(release, HALF, RememberedReleases())
     assert proof.cohorts is not None
-    assert proof.cohorts.joined.to_list() == [0, 1, 2, 3, 4]
-    assert proof.cohorts.cohort.tolist() == [0] * 5
+    assert proof.cohorts.joined.to_list() == list(range(7))
+    assert proof.cohorts.cohort.tolist() == [0] * 7
     assert proof.cohorts.retired.to_list() == []
-    # r: 2 of 5 at 1/2; s: 1 of 5 at 1/3; u, which is transient: 1 of 5 at 1.
-    assert proof.largest == Fraction(2, 5)
+    # r: 2 of 7 at 1/2; s: 1 of 7 at 1/3; u, which is transient: 1 of 7 at 1.
+    assert proof.largest == Fraction(2, 7)
     assert proof.worst is not None
-    assert (proof.worst.value, proof.worst.share) == ("r", Fraction(4, 5))
-    assert (proof.pairs, proof.value_name.to_list()) == (15, ["r", "s", "u"])
+    assert (proof.worst.value, proof.worst.share) == ("r", Fraction(4, 7))
+    assert (proof.pairs, proof.value_name.to_list()) == (21, ["r", "s", "u"])
     assert proof.value_count.tolist() == [2, 1, 1]
     assert sorted(zip(proof.holder.tolist(), proof.held.tolist(), strict=True)) == [
         (0, 0),

@@ -20,6 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.cohorts.cutting import Space, cut_blind
+from serigraph.cohorts.uniting import Units
 from serigraph.model import Cohorts, Population, ProtectedValue
 from serigraph.privacy.alikeness import most_holders, smallest_crowd
 from serigraph.runtime.randomness import Randomness, shuffled
@@ -34,6 +35,7 @@ class Rules:
     known: int  # members that the adversary knows
     least: int  # people in a cohort that is published
     thresholds: Mapping[str, Fraction]  # of every value that persists
+    has_one_value: bool = False  # everybody with a record has one value
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,6 +49,7 @@ class Arrangement(Undisclosed):
     waiting: int  # people who are too few to be in the release
     gone: int  # people in table or registry who have retired, now or before
     group: NDArray[np.int64] | None = None  # of each person in it, if groups are formed already
+    units: Units | None = None  # otherwise what groups are to be formed of
 
 
 def leavers(population: Population, recorded: Cohorts) -> int:
@@ -77,14 +80,49 @@ def arrange(
     kept = cohort >= 0
     released = population if kept.all() else population.subset(kept)
     cohort = cohort[kept]
+    released = _within_limits(released, cohort, recorded, rules, randomness)
+    shown = published_holders(released, cohort, recorded) if rules.has_one_value else None
     return Arrangement(
-        population=_within_limits(released, cohort, recorded, rules, randomness),
+        population=released,
         kept=kept,
         cohort=cohort,
         retired=recorded.ids.filter(pl.Series(retires)),
         waiting=waiting,
         gone=int(np.count_nonzero(~kept)) - waiting,
+        units=Units.of(cohort, shown, full_cohorts(released, cohort, recorded, rules)),
     )
+
+
+def full_cohorts(
+    population: Population, cohort: NDArray[np.int64], recorded: Cohorts, rules: Rules
+) -> NDArray[np.int64]:
+    """The cohorts that show as many holders of a value that persists as they ever may, after a
+    release of this population, whose cohorts are those given."""
+    place = places_among(population.ids, recorded.ids)[recorded.holder]
+    persists = np.array([value.persists for value in population.protected], dtype=np.bool_)
+    names = pl.Series([value.name for value in population.protected], dtype=pl.String)
+    holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
+    is_asked = persists[population.held]
+    person = np.concatenate([place[place >= 0], holder[is_asked]])
+    pairs = pl.DataFrame(
+        {
+            "person": person,
+            "cohort": cohort[person],
+            "value": pl.concat(
+                [
+                    recorded.value.filter(pl.Series(place >= 0)),
+                    names.gather(population.held[is_asked]),
+                ]
+            ),
+        }
+    )
+    size = np.bincount(cohort, minlength=1)
+    shown = pairs.unique().group_by("cohort", "value").len()
+    most = [
+        most_holders(members, rules.thresholds[name], rules.known)
+        for members, name in zip(size[shown["cohort"]].tolist(), shown["value"], strict=True)
+    ]
+    return shown.filter(pl.col("len") >= pl.Series(most, dtype=pl.Int64))["cohort"].to_numpy()
 
 
 def published_holders(

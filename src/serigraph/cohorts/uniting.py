@@ -18,17 +18,27 @@ class Units:
     """Cohorts as they are in a release, numbered from 0 on."""
 
     unit: NDArray[np.int64]  # of each person
-    size: NDArray[np.int64]  # people of each unit who may hold a transient value
+    size: NDArray[np.int64]  # people of each unit who count as cover of a transient value
 
     @property
     def number(self) -> int:
         return len(self.size)
 
     @staticmethod
-    def of(cohort: NDArray[np.int64], shown: NDArray[np.int64] | None = None) -> Units:
+    def of(
+        cohort: NDArray[np.int64],
+        shown: NDArray[np.int64] | None = None,
+        full: NDArray[np.int64] | None = None,
+    ) -> Units:
         """From the cohort of each person. Where everybody has one value, ``shown`` has the cohorts
-        of those who were published as holders of a value that persists: they hold no other."""
+        of those who were published as holders of a value that persists: they hold no other.
+
+        Nobody of the cohorts that are ``full`` counts: further holders may be withheld, and then
+        fewer of their members have a record than of others.
+        """
         distinct, unit, people = np.unique(cohort, return_inverse=True, return_counts=True)
+        if full is not None:
+            people[np.isin(distinct, full)] = 0
         if shown is None:
             return Units(unit, people)
         # Those who retired count too: which members did is for nobody to know.

@@ -13,11 +13,9 @@ from serigraph.cohorts import (
     Arrangement,
     Rules,
     TooManyHolders,
-    Units,
     arrange,
     arrange_once,
     leavers,
-    published_holders,
     unite,
 )
 from serigraph.engines.interface import CohortFacts, CohortTerms, Plan
@@ -26,6 +24,7 @@ from serigraph.grouping import Demand, Grouping
 from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.parts import COHORTS, has_part
 from serigraph.model import Classes, Cohorts, Past, Population, Proof, ProtectedValue
+from serigraph.privacy.alikeness import most_holders
 from serigraph.recoding import extents
 from serigraph.runtime.ordering import distinct
 from serigraph.runtime.randomness import Randomness
@@ -69,10 +68,13 @@ def arranged(
         known=plan.known_members,
         least=terms.least,
         thresholds={value.name: value.threshold for value in known if value.persists},
+        has_one_value=plan.has_one_value,
     )
     if is_presence_hidden(plan, terms):
         _check_registry(population, before.recorded, plan, terms)
-        return arrange(population, before.recorded, rules, randomness)
+        made = arrange(population, before.recorded, rules, randomness)
+        _check_room(made, plan)
+        return made
     rules = replace(rules, least=plan.minimum_size)
     _check_no_transient(population, plan)
     try:
@@ -138,23 +140,37 @@ def _check_registry(
         )
 
 
+def _check_room(cohorts: Arrangement, plan: Plan) -> None:
+    """Refuse values of which a cohort may not show a single holder."""
+    _, sizes = np.unique(cohorts.cohort, return_counts=True)
+    smallest = int(sizes.min(initial=cohorts.population.size))
+    too_rare = [
+        value.name
+        for value in cohorts.population.protected
+        if value.persists and not most_holders(smallest, value.threshold, plan.known_members)
+    ]
+    if too_rare and len(sizes):
+        raise Infeasible(
+            f"cohorts were formed before {counted(len(too_rare), 'value')} with a lower threshold "
+            "persisted, and are too small for a single holder",
+            where=f"release {plan.label}",
+            remedy="start a new series",
+            problems=[f"value {name!r}" for name in too_rare[:20]],
+        )
+
+
 def united(
-    population: Population,
-    past: Past,
-    demand: Demand,
-    cohorts: Arrangement,
-    recorded: Cohorts,
-    plan: Plan,
+    population: Population, past: Past, demand: Demand, cohorts: Arrangement, plan: Plan
 ) -> Grouping | NDArray[np.int32]:
     """Groups of whole cohorts, or the values that exceed somebody's budget."""
-    if cohorts.group is None:
-        shown = published_holders(population, cohorts.cohort, recorded)
-        units = Units.of(cohorts.cohort, shown if plan.has_one_value else None)
-        group, too_many = unite(population, units, past, demand.rules, plan.known_members)
+    if cohorts.units is not None:
+        group, too_many = unite(population, cohorts.units, past, demand.rules, plan.known_members)
         if len(too_many):
             return too_many
-    else:
+    elif cohorts.group is not None:
         group = cohorts.group
+    else:
+        raise ImpossibleState("an arrangement has neither groups nor what to form them of")
     groups = int(group.max(initial=-1)) + 1
     low, high = extents(population.codes, group, groups)
     is_point = (low == high).all(axis=1)
@@ -163,21 +179,12 @@ def united(
     return Grouping(group.copy(), low, high, is_point)
 
 
-def excluded_from_gaps(
-    table: Population, cohorts: Arrangement, recorded: Cohorts, plan: Plan
-) -> int:
-    """How many people without a record may be known not to be missing holders of a transient value.
-
-    Where everybody has one value, these are at most all who were published with one that persists,
-    and those whose record is missing because their cohort has as many holders as it may show.
-    """
-    if not plan.has_one_value:
+def excluded_from_gaps(cohorts: Arrangement) -> int:
+    """How many people without a record may be known not to be missing holders of a transient value:
+    at most all who do not count as cover of one."""
+    if cohorts.units is None:
         return 0
-    arranged = cohorts.population
-    shown = published_holders(arranged, cohorts.cohort, recorded)
-    free = Units.of(cohorts.cohort, shown).size.sum()
-    withheld = np.count_nonzero(table.present[cohorts.kept]) - np.count_nonzero(arranged.present)
-    return int(arranged.size - free + withheld)
+    return int(cohorts.population.size - cohorts.units.size.sum())
 
 
 def facts_on_cohorts(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -11,11 +11,13 @@ from serigraph.ledger import ReleaseRecord
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import COHORTS, has_part
 from serigraph.model import Past
+from serigraph.privacy.thresholds import parse_threshold
 from serigraph.verification import (
     CommittedRelease,
     LedgerOnDisk,
     RememberedRelease,
     RememberedReleases,
+    Standing,
 )
 
 
@@ -31,20 +33,23 @@ def ledger_on_disk(layout: Layout, releases: Sequence[ReleaseRecord]) -> LedgerO
                 groups=release.groups,
                 is_presence_known=release.is_presence_known,
                 known_members=release.known_members,
-                excludes=_excludes(release),
+                standing=_standing(release),
             )
             for release in releases
         )
     )
 
 
-def _excludes(release: ReleaseRecord) -> Callable[[str], bool] | None:
-    """Which values keep people from holding a transient one: those that persist, where everybody
-    has one value and cohorts stand."""
-    has_one_value = release.policy.get("sensitive", {}).get("form") == "single"
-    if not (has_one_value and release.hides_presence and has_part(release, COHORTS)):
+def _standing(release: ReleaseRecord) -> Standing | None:
+    """How the cohorts of a release stand."""
+    if not (release.hides_presence and has_part(release, COHORTS)):
         return None
-    return lambda name: release.persistence_of([name]) != ("transient",)
+    own = release.policy["protected"]["thresholds"]
+    return Standing(
+        persists=lambda name: release.persistence_of([name]) != ("transient",),
+        threshold_of=lambda name: parse_threshold(own.get(name, release.threshold)),
+        has_one_value=release.policy["sensitive"].get("form") == "single",
+    )
 
 
 def remembered(ids: pl.Series, names: Sequence[str], past: Past) -> RememberedReleases:

@@ -89,11 +89,11 @@ def make_release(
     whole, hopeless = population, ""
     excluded = 0
     if cohorts is not None:
-        excluded = excluded_from_gaps(table, cohorts, before.recorded, plan)
+        excluded = excluded_from_gaps(cohorts)
 
     def form(population: Population, past: Past, demand: Demand) -> Grouping | NDArray[np.int32]:
         if cohorts is not None:
-            return united(population, past, demand, cohorts, before.recorded, plan)
+            return united(population, past, demand, cohorts, plan)
         return formed(population, past, demand, plan, randomness, progress=progress)
 
     try:

@@ -10,13 +10,18 @@ from serigraph.publishing.toml_text import quoted
 _HEAD = [
     '# What is assumed of values over time. "transient": they change freely between releases, as',
     '# injuries do; publishing refuses those that the data show to persist. "permanent": kept for',
-    '# life. "any": nothing is assumed. A value may become "any" later, never "transient".',
+    '# life. "any": nothing is assumed. Once a release is out no value may become "transient"; one',
+    '# may become "any" if another was "any" or "permanent" from the first release on.',
     "[protected.persistence]",
 ]
 _OTHER_VALUES = [
     "# Transient values beside others need a population registry with each release (--registry):",
     '# "a value that passes" = "transient"',
 ]
+_NO_STRATEGY = (
+    "no strategy was rehearsed: strategies plan how often a transient value may be shown, and the "
+    "policy calls no value transient; what stands in [strategy] does nothing until it does"
+)
 _ONE_WAY = 'and a policy has transient values beside others only with a registry, so it says "any"'
 
 
@@ -52,13 +57,15 @@ def notes(proposed: ProposedPersistence, cost: ShownOnce | None) -> list[str]:
     if proposed.kept:
         is_mixed = proposed.passing or proposed.stated == "transient"
         why = f", {_ONE_WAY} of all" if is_mixed else ""
-        return [f"people keep {names_of(proposed.kept)}{why}, see [protected.persistence]", price]
+        kept = f"people keep {names_of(proposed.kept)}{why}, see [protected.persistence]"
+        return [kept, price, _NO_STRATEGY]
     if proposed.stated:
-        return [price]
+        return [price, _NO_STRATEGY]
     return [
         "nobody has said how long people keep these values, so the policy assumes nothing "
         f'("any"), which is right for chronic diagnoses too and costs much: {price}. If the values '
         "pass, as fractures and infections do, delete the folder and repeat init with "
         "--persistence transient; if only some do, name them in [protected.persistence] and "
-        "publish with a registry"
+        "publish with a registry",
+        _NO_STRATEGY,
     ]

@@ -12,6 +12,10 @@ from serigraph.tables.cells import counted
 if TYPE_CHECKING:
     from serigraph.planning import Outlook
 
+_WITHOUT = [
+    "# A plan for transient values. No value is one here, so no strategy was rehearsed, and this",
+    "# one does nothing until you call a value transient; serigraph plan compares them all then.",
+]
 _OTHERS = 'or "constant" (releases), "geometric" (factor), "schedule" (link_chances)'
 
 
@@ -26,11 +30,11 @@ def section(plan: FirstPlan, strategies: Sequence[Outlook] = ()) -> list[str]:
     chosen = [f'name = "adaptive"\nreleases = {plan.releases}']
     chosen = [each.section.removeprefix("[strategy]\n") for each in strategies[:1]] or chosen
     return [
-        *["# A plan for transient values; others are kept without one."] * plan.persists,
+        *_WITHOUT * plan.persists,
         "[strategy]",
         *(_with_reason(line, reasons) for line in chosen[0].splitlines()),
         *(f"# {line}" for line in rehearsed(strategies)),
-        "# serigraph plan rehearses them on any later table.",
+        *["# serigraph plan rehearses them on any later table."] * (not plan.persists),
         "",
     ]
 

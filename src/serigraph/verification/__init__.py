@@ -1,6 +1,6 @@
 """Verification: nothing is published that was not recomputed here."""
 
-from serigraph.verification.committed import CommittedRelease
+from serigraph.verification.committed import CommittedRelease, Standing
 from serigraph.verification.earlier import EarlierReleases
 from serigraph.verification.gaps import check_gaps
 from serigraph.verification.in_memory import RememberedRelease, RememberedReleases
@@ -19,6 +19,7 @@ __all__ = [
     "RecordedCohorts",
     "RememberedRelease",
     "RememberedReleases",
+    "Standing",
     "check_gaps",
     "verify",
 ]

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from serigraph.runtime.threads import parallel_map
 from serigraph.verification.committed import (
     CommittedRelease,
+    Standing,
     check_holders,
     has_column,
     read_columns,
     read_entries,
     read_names,
 )
-from serigraph.verification.recorded_cohorts import RecordedCohorts, bound_by
+from serigraph.verification.recorded_cohorts import RecordedCohorts, no_cover
 from serigraph.verification.words import distinct
 
 
@@ -120,39 +121,63 @@ def read_pairs(
 def read_excluded(
     releases: Sequence[CommittedRelease], people: int
 ) -> list[NDArray[np.int64] | None]:
-    """For each of these releases how many of each group cannot hold a transient value, counted from
-    holders and cohorts; None where values do not exclude each other. ``people`` are all there are.
+    """For each of these releases how many of each group are no cover of a transient value, counted
+    from holders and cohorts; None where cohorts do not stand. ``people`` are all there are.
 
     Refuses a release that says otherwise.
     """
+    # A value that persists in one release does so in all later ones.
+    latest = next((each.standing for each in reversed(releases) if each.standing), None)
+    if latest is None:
+        return [None] * len(releases)
+    shown = [read_names(release, "holders") for release in releases if release.standing]
+    names = sorted(filter(latest.persists, pl.concat(shown).unique()))
     cohort = np.full(people, -1, dtype=np.int64)
-    is_shown = np.zeros(people, dtype=np.bool_)
+    pair = np.empty(0, dtype=np.int64)
     found: list[NDArray[np.int64] | None] = []
     for release in releases:
-        if release.excludes is None:
+        if release.standing is None:
             found.append(None)
             continue
-        names = list(filter(release.excludes, read_names(release, "holders")))
         change = _read(release, names)
-        person, group = read_columns(release, release.files("members"), ["person", "group"])
-        if (
-            max(each.max(initial=0) for each in (person, change.joined, change.holder)) >= people
-            or group.max(initial=0) >= release.groups
-        ):
+        if max(each.max(initial=0) for each in (change.joined, change.holder)) >= people:
             raise release.damaged("people in a release are unknown", "members")
         cohort[change.joined] = change.cohort
-        is_shown[change.holder] = True
-        mine = cohort[person]
-        if mine.min(initial=0) < 0:
-            raise release.damaged("a member of a release is in no cohort", "cohorts")
-        bound = bound_by(cohort[is_shown], mine)
-        number, somebody = np.unique(mine, return_index=True)
-        excluded = np.zeros(release.groups, dtype=np.int64)
-        np.add.at(excluded, group[somebody], bound[number])
-        files = release.files("groups")
-        if has_column(release, files[0], "excluded"):
-            (said,) = read_columns(release, files, ["excluded"])
-            if not np.array_equal(said, excluded):
-                raise release.damaged("people of a group are excluded who should not be", "groups")
-        found.append(excluded)
+        pair = distinct(np.concatenate([pair, change.holder * max(len(names), 1) + change.value]))
+        found.append(_no_cover(release, release.standing, cohort, pair, names))
     return found
+
+
+def _no_cover(
+    release: CommittedRelease,
+    standing: Standing,
+    cohort: NDArray[np.int64],
+    pair: NDArray[np.int64],
+    names: Sequence[str],
+) -> NDArray[np.int64]:
+    """How many of each group of a release are no cover of a transient value; ``pair`` has everybody
+    published by then as a holder of a value, whose place is among the names."""
+    person, group = read_columns(release, release.files("members"), ["person", "group"])
+    if person.max(initial=0) >= len(cohort) or group.max(initial=0) >= release.groups:
+        raise release.damaged("people in a release are unknown", "members")
+    if cohort[person].min(initial=0) < 0:
+        raise release.damaged("a member of a release is in no cohort", "cohorts")
+    holder, value = np.divmod(pair, max(len(names), 1))
+    asked = np.array([standing.persists(name) for name in names], dtype=np.bool_)[value]
+    bound = no_cover(
+        cohort,
+        person,
+        (holder[asked], value[asked]),
+        [standing.threshold_of(name) for name in names],
+        known_members=release.known_members,
+        has_one_value=standing.has_one_value,
+    )
+    number, somebody = np.unique(cohort[person], return_index=True)
+    excluded = np.zeros(release.groups, dtype=np.int64)
+    np.add.at(excluded, group[somebody], bound[number])
+    files = release.files("groups")
+    if has_column(release, files[0], "excluded"):
+        (said,) = read_columns(release, files, ["excluded"])
+        if not np.array_equal(said, excluded):
+            raise release.damaged("people of a group are excluded who should not be", "groups")
+    return excluded

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +23,15 @@ _RESTORE = "restore the series from a backup; nothing is published until then"
 
 
 @dataclass(frozen=True)
+class Standing:
+    """What the policy of a release said that shows values that persist in standing cohorts."""
+
+    persists: Callable[[str], bool]
+    threshold_of: Callable[[str], Fraction]
+    has_one_value: bool  # everybody with a record has one value
+
+
+@dataclass(frozen=True)
 class CommittedRelease:
     """What the catalog records about a release: where its parts are, their digests and sizes."""
 
@@ -32,8 +42,7 @@ class CommittedRelease:
     groups: int
     is_presence_known: bool
     known_members: int = 0  # of every group, to the adversary
-    # Which values keep people from holding a transient one; None if none does.
-    excludes: Callable[[str], bool] | None = None
+    standing: Standing | None = None  # how its cohorts stand; None if they do not
 
     def files(self, part: Part) -> list[Path]:
         """The files of one kind of part, in the order of their rows."""

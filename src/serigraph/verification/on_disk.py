@@ -59,7 +59,7 @@ class LedgerOnDisk(Undisclosed):
         numbers = np.flatnonzero(place >= 0)
         first = int(numbers[0]) if len(numbers) else len(place)
         excluded: list[NDArray[np.int64] | None] = [None] * len(self.releases)
-        if any(release.excludes is not None for release in self.releases):
+        if any(release.standing is not None for release in self.releases):
             excluded = read_excluded(self.releases, len(place))
         asked = [
             (release, place[:people], without)

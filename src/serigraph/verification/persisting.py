@@ -24,7 +24,7 @@ from serigraph.verification.membership import (
     check_groups,
 )
 from serigraph.verification.proposal import ProposedCohorts
-from serigraph.verification.recorded_cohorts import CohortTerms, RecordedCohorts, bound_by
+from serigraph.verification.recorded_cohorts import CohortTerms, RecordedCohorts, no_cover
 from serigraph.verification.words import are_among, distinct
 
 
@@ -57,18 +57,17 @@ class CohortFindings(Undisclosed):
     cohort: NDArray[np.int64]  # of everybody in the release
     is_new: NDArray[np.bool_]
     retired: pl.Series
-    excluded: NDArray[np.int64] | None = None  # by cohort: who cannot hold a transient value
-    withheld: int = 0  # records of holders beyond what their cohort may show
+    excluded: NDArray[np.int64] | None = None  # by cohort: who is no cover of a transient value
 
     @property
     def excluded_from_gaps(self) -> int:
         """How many people without a record cannot be missing holders of a transient value; more
         are not counted, whether they have a record or not."""
-        return 0 if self.excluded is None else int(self.excluded.sum()) + self.withheld
+        return 0 if self.excluded is None else int(self.excluded.sum())
 
     def excluded_from(self, group: NDArray[np.int64], groups: int) -> NDArray[np.int64] | None:
-        """How many people of each of the first ``groups`` cannot hold a transient value; None if
-        values do not exclude each other. People of a cohort are in one group."""
+        """How many people of each of the first ``groups`` are no cover of a transient value; None
+        if cohorts do not stand. People of a cohort are in one group."""
         if self.excluded is None:
             return None
         cohort, somebody = np.unique(self.cohort, return_index=True)
@@ -121,24 +120,21 @@ def check_persisting(
         crowds = _crowds(roll, recorded, (population, roll.in_release), values)
         worst = check_crowds(crowds, values, rules.known_members, where)
     crowd = crowds.cell // crowds.values
-    records = np.count_nonzero(table.present[roll.row])
     return CohortFindings(
         worst=tuple(worst),
         pairs=int(crowds.size[crowd].sum()),
         cohort=proposed.cohort,
         is_new=proposed.cohort >= recorded.formed,
         retired=proposed.retired,
-        excluded=_excluded(roll, recorded, population) if rules.terms.has_one_value else None,
-        withheld=int(records - np.count_nonzero(arranged.present)),
+        excluded=no_cover(
+            roll.cohort,
+            roll.in_release,
+            _shown(recorded, (population, roll.in_release), values),
+            [value.threshold for value in values],
+            known_members=rules.known_members,
+            has_one_value=rules.terms.has_one_value,
+        ),
     )
-
-
-def _excluded(roll: Roll, recorded: RecordedCohorts, population: Population) -> NDArray[np.int64]:
-    """How many live members of each cohort cannot hold a transient value; see ``bound_by``."""
-    persists = np.array([value.persists for value in population.protected], dtype=np.bool_)
-    holder = np.repeat(roll.in_release, np.diff(population.held_start))
-    person = distinct(np.concatenate([recorded.holder, holder[persists[population.held]]]))
-    return bound_by(roll.cohort[person], roll.cohort[roll.in_release])
 
 
 def persisting_values(
@@ -174,19 +170,23 @@ def _crowds(
     values: Sequence[ProtectedValue],
 ) -> Crowds:
     """The classes after a release that shows what these people, with their places, hold."""
+    pairs = _shown(recorded, shown, values)
+    return Crowds.of(roll.cohort, roll.retired, roll.now, pairs, max(len(values), 1))
+
+
+def _shown(
+    recorded: RecordedCohorts,
+    shown: tuple[Population, NDArray[np.int64]],
+    values: Sequence[ProtectedValue],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of a person and a value that persists, published before or held by these people."""
     population, place = shown
     number = numbers_among(population, values)[population.held]
     holder = np.repeat(place, np.diff(population.held_start))
     counts = number >= 0
-    return Crowds.of(
-        roll.cohort,
-        roll.retired,
-        roll.now,
-        (
-            np.concatenate([recorded.holder, holder[counts]]),
-            np.concatenate([recorded.value, number[counts]]),
-        ),
-        max(len(values), 1),
+    return (
+        np.concatenate([recorded.holder, holder[counts]]),
+        np.concatenate([recorded.value, number[counts]]),
     )
 
 
@@ -233,7 +233,7 @@ def _full(
     known_members: int,
 ) -> Allowed:
     """A value may be taken out of a record if it persists, its class has as many holders as it may
-    have, and the person was never shown as one of them.
+    have, at least one, and the person was never shown as one of them.
 
     Where a published value counts as several values that persist, what was taken out for one of
     them may leave room for another. Then it is enough that the class would have had too many.
@@ -258,10 +258,10 @@ def _full(
             return found
         crowd = crowds.number[person]
         limit = most[value, crowd]
-        is_full = crowds.holders_in(crowd, value) >= limit
+        is_full = (crowds.holders_in(crowd, value) >= limit) & (limit > 0)
         if is_tangled.any():
             wanted = _crowds(roll, recorded, (table, roll.in_table), values)
-            is_full |= is_tangled[value] & (wanted.holders_in(crowd, value) > limit)
+            is_full |= is_tangled[value] & (limit > 0) & (wanted.holders_in(crowd, value) > limit)
         found[found] = is_full & ~are_among(person * crowds.values + value, published)
         return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState
 from serigraph.short_repr import Undisclosed
-from serigraph.verification.words import distinct
+from serigraph.verification.words import counted, distinct
 
 
 class CohortTerms(Protocol):
@@ -107,17 +107,50 @@ class RecordedCohorts(Undisclosed):
         return RecordedCohorts(ids.clear(), nobody, nobody, nobody, nobody, ())
 
 
-def bound_by(shown: NDArray[np.int64], live: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many live members of each cohort cannot hold a transient value where everybody has one
-    value: all who were ever published as holders of one that persists, as many as may be live.
+def no_cover(
+    cohort: NDArray[np.int64],
+    live: NDArray[np.int64],
+    pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
+    thresholds: Sequence[Fraction],
+    *,
+    known_members: int,
+    has_one_value: bool,
+) -> NDArray[np.int64]:
+    """How many live members of each cohort are no cover of a transient value.
 
-    ``shown`` has the cohort of each of these people, -1 for none, and ``live`` that of each member.
-    Those who retired count too: which members did is for nobody to know.
+    ``cohort`` is that of everybody, -1 for none, ``live`` has the members of the release, and
+    ``pairs`` who was ever published, then or before, as a holder of which value that persists, some
+    of them several times; ``thresholds`` are those of the values.
 
-    >>> bound_by(np.array([0, 0, 0, 2, -1]), np.array([0, 0, 1, 1, 2, 2])).tolist()
-    [2, 0, 1]
+    Where everybody has one value, those who were ever published are none, as many as may be live;
+    those who retired count too, since which members did is for nobody to know. In a cohort that
+    shows as many holders as it may nobody is: the records of others may be withheld.
+
+    >>> cohort, live = np.array([0, 0, 1, 1, 2, 2, 2, 2, 2]), np.arange(1, 9)
+    >>> pairs, half = (np.array([0, 2, 4]), np.array([0, 0, 0])), [Fraction(1, 2)]
+    >>> no_cover(cohort, live, pairs, half, known_members=0, has_one_value=True).tolist()
+    [1, 2, 1]
+    >>> no_cover(cohort, live, pairs, half, known_members=0, has_one_value=False).tolist()
+    [0, 2, 0]
     """
-    cohorts = int(max(shown.max(initial=-1), live.max(initial=-1))) + 1
-    return np.minimum(
-        np.bincount(shown[shown >= 0], minlength=cohorts), np.bincount(live, minlength=cohorts)
-    )
+    cohorts, values = int(cohort.max(initial=-1)) + 1, max(len(thresholds), 1)
+    members = np.bincount(cohort[live], minlength=cohorts)
+    pair = distinct(pairs[0] * values + pairs[1])
+    person, value = pair // values, pair % values
+    found = np.zeros(cohorts, dtype=np.int64)
+    if has_one_value:
+        ever = cohort[distinct(person)]
+        found = np.minimum(np.bincount(ever[ever >= 0], minlength=cohorts), members)
+    is_live = np.zeros(len(cohort), dtype=np.bool_)
+    is_live[live] = True
+    cell, holders = counted((cohort[person] * values + value)[is_live[person]])
+    of_cohort = cell // values
+    facts = np.column_stack([cell % values, members[of_cohort], holders])
+    kinds, kind = np.unique(facts, axis=0, return_inverse=True)
+    is_full = [
+        shown + 1 > max(size - known_members, 0) * thresholds[number]  # one more is too many
+        for number, size, shown in kinds.tolist()
+    ]
+    full = of_cohort[np.array(is_full, dtype=np.bool_)[kind.reshape(-1)]]
+    found[full] = members[full]
+    return found

@@ -97,6 +97,33 @@ def export(series: Series, folder: Path, engine: Spark) -> None:
         export_on_spark(session, series, folder)
 
 
+def check_policy(policy: Policy) -> None:
+    """Refuse what Spark cannot do, before anything is read."""
+    others = {
+        "with values that persist": ("[protected.persistence]", policy.has_persisting_values),
+        "against an adversary who knows members of groups": (
+            "known_members in [guarantee]",
+            policy.guarantee.known_members > 0,
+        ),
+        "whose sensitive values are numbers or dates": (
+            "kind in [sensitive]",
+            any(column.kind != "text" for column in policy.sensitive_columns.values()),
+        ),
+        "with several sensitive columns, or with plain ones,": (
+            "[sensitive] and [plain]",
+            policy.shows_records,
+        ),
+    }
+    for what, (where, is_asked) in others.items():
+        if is_asked:
+            passing = ', or set the persistence of all values to "transient" if they change freely'
+            raise InputRefused(
+                f"releases {what} are made on one machine",
+                where=where,
+                remedy="omit --engine (engine in Python)" + passing * policy.has_persisting_values,
+            )
+
+
 @dataclass(frozen=True)
 class _Workplace:
     engine: Spark
@@ -107,25 +134,7 @@ class _Workplace:
     measure: Measure
 
     def read(self, table: Any, registry: Any, policy: Policy, query: str) -> _Sources:
-        if policy.guarantee.known_members:
-            raise InputRefused(
-                "releases against an adversary who knows members of groups are made on one machine",
-                where="known_members in [guarantee]",
-                remedy="omit --engine (engine in Python)",
-            )
-        if any(column.kind != "text" for column in policy.sensitive_columns.values()):
-            raise InputRefused(
-                "releases whose sensitive values are numbers or dates are made on one machine",
-                where="kind in [sensitive]",
-                remedy="omit --engine (engine in Python)",
-            )
-        if policy.shows_records:
-            raise InputRefused(
-                "releases with several sensitive columns, or with plain ones, are made on one "
-                "machine",
-                where="[sensitive] and [plain]",
-                remedy="omit --engine (engine in Python)",
-            )
+        check_policy(policy)
         reading = policy.reading.asking(query)
         roles = roles_of(policy)
         frames = {TABLE: table_frame(self.session, table, reading, roles)}
@@ -235,13 +244,6 @@ class _Recalled:
         return self.run.ledger.link_gaps()
 
     def make(self, plan: Plan, _randomness: Randomness | None, progress: Progress) -> _Unwritten:
-        if plan.cohorts is not None:
-            raise InputRefused(
-                "releases with values that persist cannot be made on Spark yet",
-                where=f"release {plan.label}",
-                remedy="publish on one machine (without --engine spark), or set the persistence of "
-                'all values to "transient" if they change freely between releases',
-            )
         made = make_release_on_spark(self.placed, plan, self.run, progress)
         return _Unwritten(self.writer, self.run, self.placed.everybody.ids, made)
 
