@@ -16,7 +16,13 @@ from serigraph.records import WorstPair
 from serigraph.short_repr import Undisclosed
 from serigraph.verification.crowds import Crowds, check_crowds, check_retirement, most_allowed
 from serigraph.verification.earlier import EarlierReleases
-from serigraph.verification.faithfulness import Allowed, check_left_out, contents
+from serigraph.verification.faithfulness import (
+    Allowed,
+    check_left_out,
+    check_plain,
+    check_records_left_out,
+    contents,
+)
 from serigraph.verification.membership import (
     Roll,
     call_the_roll,
@@ -107,10 +113,17 @@ def check_stated(
 def check_rows(population: Population, proposal: Proposal, where: str) -> None:
     """Refuse a generalised release with a row that shows a transient value beside one that
     persists: earlier releases may tell which cohort of the group the latter is of, and a cohort is
-    smaller than the group that the former needs."""
+    smaller than the group that the former needs. Records of several columns tell that in both
+    forms, and without values that persist, so that both kinds are refused in one release."""
+    persists = np.array([value.persists for value in population.protected], dtype=np.bool_)
+    if population.keeps_records_whole and persists.any() and not persists.all():
+        raise GuaranteeExceeded(
+            "records of several columns would show transient values beside values that persist",
+            where=where,
+            remedy='set the persistence of all values to "any"',
+        )
     if proposal.form != "generalised" or not len(population.held):
         return
-    persists = np.array([value.persists for value in population.protected], dtype=np.bool_)
     holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
     both = [np.zeros(population.size, dtype=np.bool_) for _ in range(2)]
     for kind, holds in zip((True, False), both, strict=True):
@@ -252,10 +265,12 @@ def _check_content(
         others.append((population, roll.row))
     covering, (of_table, *shown) = contents(table, others, rules.where)
     may_go = _full(table, roll, recorded, crowds, values, rules.known_members)
-    check_left_out((table, of_table), (arranged, shown[0]), covering, may_go, rules.where)
+    check = check_records_left_out if table.keeps_records_whole else check_left_out
+    check((table, of_table), (arranged, shown[0]), covering, may_go, rules.where)
+    check_plain(table, population, roll.row, np.zeros(population.size, np.bool_), rules.where)
     if population is not arranged:
         is_transient = np.array([not value.persists for value in table.protected], dtype=np.bool_)
-        check_left_out(
+        check(
             (arranged, shown[0]),
             (population, shown[1]),
             covering,
@@ -276,7 +291,8 @@ def _full(
     have, and the person was never shown as one of them.
 
     Where a published value counts as several values that persist, what was taken out for one of
-    them may leave room for another. Then it is enough that the class would have had too many.
+    them may leave room for another. Then it is enough that the class would have had too many. The
+    same is true where a record is left out with all of its values.
     """
     number_of = numbers_among(table, values)
     most = most_allowed(crowds.size, values, known_members)
@@ -284,7 +300,8 @@ def _full(
     covers = [value.covers() for value in values]
     is_tangled = np.array(
         [
-            any(mine & other for k, other in enumerate(covers) if k != number)
+            table.keeps_records_whole
+            or any(mine & other for k, other in enumerate(covers) if k != number)
             for number, mine in enumerate(covers)
         ],
         dtype=np.bool_,
