@@ -160,9 +160,7 @@ def test_nor_where_somebody_leaves_the_registry(name: str) -> None:
     assert worst(believed(Records(rules(HALF, 4)), registries, [LAWS[name]])) == HALF  # type: ignore[list-item]
 
 
-@pytest.mark.parametrize(
-    ("threshold", "apart"), [(QUARTER, False), (HALF, False), (HALF, True)]
-)
+@pytest.mark.parametrize(("threshold", "apart"), [(QUARTER, False), (HALF, False), (HALF, True)])
 def test_nobody_is_above_the_threshold_where_values_are_shown_once(
     threshold: Fraction, apart: bool
 ) -> None:

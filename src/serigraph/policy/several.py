@@ -18,7 +18,8 @@ from serigraph.texts import in_one_form
 
 ONE, SEVERAL = "one column", "several columns"
 _NO_INTERVALS = (
-    "values that persist cannot be protected by intervals: name the values of each class one by one"
+    "values that persist cannot be protected by intervals: name the values of each class one by "
+    "one, or leave the column out"
 )
 _FORBIDDEN_IN_CLASSES = ":"  # as in the qualified name of a value
 
@@ -73,7 +74,7 @@ def _several(given: Mapping[str, Any], columns: Mapping[str, Any]) -> Iterator[t
             "with several sensitive columns each has a section of its own: "
             "[sensitive.NAME.protected], and [classes.NAME] for classes across columns",
         )
-    for name, section in columns.items():
+    for name in columns:
         if in_one_form(name) != name:
             yield (
                 ("sensitive", name),
@@ -104,12 +105,12 @@ def _some_persist(columns: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
             yield (
                 ("sensitive", name, "protected", "persistence"),
                 "the protected values of all sensitive columns persist, or none: "
-                + _all_persist(f"sensitive.{name}.protected"),
+                + _all_persist("sensitive.NAME.protected"),
             )
 
 
 def _all_persist(section: str) -> str:
-    return f'set default = "any" in [{section}.persistence], and call no value "transient" there'
+    return f'write default = "any" in [{section}.persistence], and call no value "transient" there'
 
 
 def _numbers_and_dates(given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
@@ -127,11 +128,11 @@ def _numbers_and_dates(given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
         named = _table(found, "values") if isinstance(found, Mapping) else {}
         for column, members in named.items():
             kind = _kind(_table(sensitive, column))
-            place = ("classes", name, "values", column)
+            where = ("classes", name, "values", column)
             for problem in problems_of_members(_listed(members), kind) if kind != "text" else ():
-                yield place, problem
+                yield where, problem
             if has_intervals(_listed(members), [kind]) and persists:
-                yield place, _NO_INTERVALS
+                yield where, _NO_INTERVALS
 
 
 def _of_kind(

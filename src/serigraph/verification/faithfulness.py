@@ -208,7 +208,8 @@ def check_plain(
     of_table = np.searchsorted(table.records(), place[records])
     blank = pl.Series(is_blank[records])
     right = own[of_table].filter(~blank)
-    if not shown.filter(~blank).equals(right) or not shown.filter(blank).select(
-        pl.all().is_null().all()
-    ).row(0) == (True,) * shown.width:
+    if (
+        not shown.filter(~blank).equals(right)
+        or not shown.filter(blank).select(pl.all().is_null().all()).row(0) == (True,) * shown.width
+    ):
         raise ImpossibleState("a plain cell is shown that must not be", where=where)
