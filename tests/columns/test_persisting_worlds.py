@@ -54,7 +54,7 @@ TREATED_ONLY = Record("flu", ("AZT",), None)
 Law = Mapping[tuple[Record | None, ...], int]
 
 LAWS: dict[str, Law] = {
-    "for life": {(WELL, WELL): 3, (ILL, ILL): 2, (MILD, MILD): 1},
+    "for life": {(WELL, WELL): 3, (ILL, ILL): 2},
     "new cases keep their cells": {(WELL, WELL): 3, (PAIN, ILL): 1, (WELL, MILD): 2},
     "one column and then the other": {(PAIN, PAIN): 4, (TREATED_ONLY, MILD): 1, (ILL, PAIN): 2},
     "holders come seldom": {(WELL, WELL): 3, (PAIN, None): 1, (None, ILL): 3},
@@ -160,7 +160,7 @@ def test_nor_where_somebody_leaves_the_registry(name: str) -> None:
     assert worst(believed(Records(rules(HALF, 4)), registries, [LAWS[name]])) == HALF  # type: ignore[list-item]
 
 
-@pytest.mark.parametrize(("threshold", "apart"), [(QUARTER, False), (HALF, False), (HALF, True)])
+@pytest.mark.parametrize(("threshold", "apart"), [(QUARTER, False), (HALF, True)])
 def test_nobody_is_above_the_threshold_where_values_are_shown_once(
     threshold: Fraction, apart: bool
 ) -> None:
