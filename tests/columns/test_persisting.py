@@ -167,6 +167,27 @@ def test_records_are_published_and_audited(form: str, has_registry: bool, tmp_pa
         assert not any({d, *g} & PROTECTED for d, g, _ in whole)
 
 
+@pytest.mark.parametrize("has_registry", [True, False], ids=["standing", "once"])
+def test_one_column_beside_a_plain_one(has_registry: bool, tmp_path: Path) -> None:
+    before, _, rest = POLICY.partition("[sensitive.diagnosis]\n")
+    section, _, rest = rest.partition("[sensitive.drug]\n")
+    one = '[sensitive]\ncolumn = "diagnosis"\n' + section.replace("sensitive.diagnosis.", "")
+    series = start(tmp_path / "clinic", before + one + rest[rest.index("[plain]") :])
+    registry = people(120)
+    tables = [table_of(registry, seed) for seed in range(3)]
+    made = publish_all(series, tables, registry if has_registry else None)
+    found = audit_series(series, raw=tables).audit
+    assert found.files_agree
+    assert found.over_all.pairs_above == 0
+    for release in made:
+        rows = release.tables["table"].select("diagnosis", "weight")
+        holders = rows.filter(pl.col("diagnosis").is_in(["HIV", "lupus"]))
+        assert (holders["weight"].null_count() == 0) == (has_registry or not holders.height)
+    again = recount(series, tmp_path / "exported", {"HIV", "lupus"})
+    assert all(again.largest(name) <= Fraction(1, 2) for name in again.classes)
+    assert again.classes
+
+
 def test_a_record_beyond_the_limit_is_left_out_whole(tmp_path: Path) -> None:
     registry = people(8)
     rows = ["HIV"] * 6 + ["flu"] * 2
