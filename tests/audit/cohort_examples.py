@@ -121,10 +121,15 @@ class Recount:
 def recount(series: Series, folder: Path, names: set[str], upto: int = 1000) -> Recount:
     """From the confidential export, person by person, after the first releases."""
     serigraph.export(series, folder, confidential=True)
-    rows = {
-        name: pl.read_parquet(folder / f"{name}.parquet").filter(pl.col("release") <= upto).rows()
+    found = {
+        name: pl.read_parquet(folder / f"{name}.parquet").filter(pl.col("release") <= upto)
         for name in ("cohorts", "retired", "holders")
     }
+    if "column" in found["holders"].columns:  # one of several; a class across them is in none
+        column = (pl.col("column") + ": ").fill_null("")
+        named = pl.concat_str(column, "value").alias("value")
+        found["holders"] = found["holders"].select("release", "person", named)
+    rows = {name: table.rows() for name, table in found.items()}
     cohort = {person: number for _, person, number in rows["cohorts"]}
     retired = {person: release for release, person in rows["retired"]}
     members: dict[tuple[int, int], set[str]] = defaultdict(set)

@@ -38,7 +38,7 @@ WRONG = {
     "values that persist": (
         '[sensitive."drug"]\n',
         '[sensitive."diagnosis".protected.persistence]\ndefault = "any"\n[sensitive."drug"]\n',
-        "cannot be published in several sensitive columns",
+        'all sensitive columns persist, or none: write default = "any" in [sensitive.NAME.',
     ),
     "a common section": ("[plain]", "[protected]\n[plain]", "each has a section of its own"),
     "rows apart": ('form = "generalised"', 'form = "generalised"\napart = true', "a whole record"),
@@ -62,8 +62,11 @@ def test_contradictions_are_refused_with_their_line(old: str, new: str, expected
         ([("[guarantee]", '[classes.a.values]\nx = ["y"]\n[guarantee]')], "several sensitive"),
         ([("[guarantee]", "[output]\napart = true\n[guarantee]")], "nothing to keep apart"),
         (
-            [("[guarantee]", '[plain]\nx = "text"\n[guarantee]'), ("[protected", "[protected")],
-            "cannot be published beside plain columns",
+            [
+                ("[guarantee]", '[plain]\nx = "text"\n[guarantee]'),
+                ('default = "any"', 'default = "any"\nflu = "transient"'),
+            ],
+            "beside plain columns all protected values persist, or none",
         ),
     ],
 )

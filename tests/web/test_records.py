@@ -11,7 +11,7 @@ import polars as pl
 from serigraph.policy import parse_policy
 from serigraph.web.forms import Form
 from serigraph.web.inspecting import held_values
-from serigraph.web.policy_editing import PLAIN, edited, role_of, screen
+from serigraph.web.policy_editing import PLAIN, SENSITIVE, edited, role_of, screen
 
 TEXT = """version = 1
 
@@ -84,3 +84,15 @@ def test_a_column_is_published_as_it_is_and_not_any_more(tmp_path: Path) -> None
         assert _read(with_role(plain, name, "drop")).get("plain", {}) == {}
     known = _read(with_role(with_role(TEXT, "age", "quasi-identifier"), "born", PLAIN))
     assert (known["plain"], [*known["quasi_identifiers"]]) == ({"born": "numeric"}, ["age"])
+
+
+def test_values_over_time_are_chosen_for_every_column(tmp_path: Path) -> None:
+    def changed(text: str, control: str, new: str) -> str:
+        form = Form([("policy", text), ("changed", control), (control, new)])
+        return edited(form, tmp_path, [])
+
+    text = changed(TEXT, "persistence", "any")
+    columns = _read(text)["sensitive"].values()
+    assert [each["protected"]["persistence"] for each in columns] == [{"default": "any"}] * 2
+    more = _read(changed(text, "role:ward", SENSITIVE))["sensitive"]
+    assert more["ward"]["protected"]["persistence"] == {"default": "any"}

@@ -66,10 +66,10 @@ def arrange_once(
 def _only_protected(population: Population, people: NDArray[np.int64]) -> Population:
     """The population in which some people show protected values alone, or have no record."""
     protected = frozenset[str]().union(*(value.covers() for value in population.protected))
-    return population.with_values(
-        people,
-        [[each for each in held if each in protected] for held in population.values.gather(people)],
-    )
+    left = [
+        [each for each in held if each in protected] for held in population.values.gather(people)
+    ]
+    return population.with_values(people, left).without_plain_cells(people)
 
 
 def _cells(population: Population, past: NDArray[np.int64], rules: Rules) -> NDArray[np.int64]:

@@ -235,11 +235,15 @@ def plain_figures(proof: Proof, population: Population) -> dict[str, object]:
     plain = population.plain
     if not plain.width:
         return {}
+    of_group = pl.Series(proof.group[proof.present].astype(np.uint64) * np.uint64(_SPREAD))
+    if proof.cohorts is not None:
+        # Where values are shown once, no plain cell stands beside them.
+        is_shown = ~plain.select(pl.all_horizontal(pl.all().is_null())).to_series()
+        plain, of_group = plain.filter(is_shown), of_group.filter(is_shown)
     cells = plain.hash_rows()
-    of_group = proof.group[proof.present].astype(np.uint64) * np.uint64(_SPREAD)
     return {
         "plain_columns": plain.width,
-        "plain_unique_in_group": int((cells ^ pl.Series(of_group)).is_unique().sum()),
+        "plain_unique_in_group": int((cells ^ of_group).is_unique().sum()),
         "plain_unique_in_table": int(cells.is_unique().sum()),
     }
 

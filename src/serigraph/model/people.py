@@ -217,6 +217,15 @@ class Population(Undisclosed):
             plain=self._plain_where(present[self.records()]),
         )
 
+    def without_plain_cells(self, people: NDArray[np.int64]) -> Population:
+        """The same, with empty plain cells in the records of some people."""
+        if not self.plain.width:
+            return self
+        is_shown = np.ones(self.size, dtype=np.bool_)
+        is_shown[people] = False
+        shown = pl.lit(pl.Series(is_shown[self.records()]))
+        return replace(self, plain=self.plain.with_columns(pl.when(shown).then(pl.all())))
+
     def without(self, person: NDArray[np.int64], value: NDArray[np.int32]) -> Population:
         """The population after pairs of a person and a protected value were suppressed.
 

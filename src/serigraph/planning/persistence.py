@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from serigraph.cohorts import Arrangement, Rules, TooManyHolders, arrange, arrange_once
 from serigraph.model import CohortChanges, Cohorts, Population
 from serigraph.planning.rehearsal import Expected, records_of
-from serigraph.policy import Persistence, Policy
+from serigraph.policy import Persistence, Policy, Protected, Sensitive
 from serigraph.runtime.ordering import distinct
 from serigraph.runtime.randomness import SeededRandomness
 
@@ -82,8 +82,16 @@ def transient_cost(expected: Sequence[Expected], releases: int) -> PersistenceCo
 
 
 def _all_of(policy: Policy, kind: Persistence) -> Policy:
-    protected = policy.protected.model_copy(update={"persistence": {"default": kind}})
-    return policy.model_copy(update={"protected": protected})
+    def changed(section: Protected) -> Protected:
+        return section.model_copy(update={"persistence": {"default": kind}})
+
+    if isinstance(policy.sensitive, Sensitive):
+        return policy.model_copy(update={"protected": changed(policy.protected)})
+    columns = {
+        name: each.model_copy(update={"protected": changed(each.protected)})
+        for name, each in policy.sensitive.items()
+    }
+    return policy.model_copy(update={"sensitive": columns})
 
 
 def _rules(policy: Policy, thresholds: Mapping[str, Fraction]) -> Rules:

@@ -52,9 +52,7 @@ class SeriesPlan(ShortRepr):
     over_time: tuple[ValueOverTime, ...]  # what is assumed, and what the people who came back held
     outlooks: tuple[Outlook, ...]  # for transient values, the policy's own first; none without
     recommendation: Recommendation
-    # If all values were transient, permanent, or any; none if values that persist are refused
-    # beside the policy's several or plain columns.
-    costs: tuple[PersistenceCost, ...]
+    costs: tuple[PersistenceCost, ...]  # if all values were transient, permanent, or any
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -224,9 +222,7 @@ def _costs(
     releases: int,
     return_rate: float,
 ) -> tuple[PersistenceCost, ...]:
-    """What each choice of persistence costs, where there is a choice."""
-    if policy.shows_records:
-        return ()
+    """What each choice of persistence costs."""
     return (
         transient_cost(expected, releases),
         *persistence_costs(

@@ -15,6 +15,7 @@ from serigraph.policy import several
 from serigraph.policy.classes import ProtectedClasses
 from serigraph.policy.sections import (
     DEFAULT,
+    UNSTATED,
     Attacks,
     ClassAcross,
     ColumnName,
@@ -176,9 +177,7 @@ class Policy(PolicyForm):
             classes[name] = sum((_qualified(column, values) for column, values in named), ())
             if across.threshold is not None:
                 thresholds[name] = across.threshold
-        # In several columns nothing persists, so that only whether all of them say so matters.
-        is_stated = all(each.protected.persistence for each in self.sensitive.values())
-        return _Flat(classes, thresholds, {DEFAULT: "transient"} if is_stated else {})
+        return _Flat(classes, thresholds, _persistence_of_all(self.sensitive))
 
     @property
     def threshold(self) -> Fraction:
@@ -342,3 +341,20 @@ def _without_default_kind(section: dict[str, Any]) -> dict[str, Any]:
 
 def _qualified(column: str, values: Iterable[str]) -> tuple[str, ...]:
     return tuple(qualified(column, value) for value in values)
+
+
+def _persistence_of_all(columns: Mapping[str, SensitiveColumn]) -> dict[str, Persistence]:
+    """What several columns say of their values over time. In all of them values persist, or in
+    none: then only whether all say so matters. Where they differ, nothing is assumed."""
+    stated = {name: each.protected.persistence for name, each in columns.items()}
+    if not all(stated.values()):
+        return {}
+    defaults = {own.get(DEFAULT, UNSTATED) for own in stated.values()}
+    if defaults == {UNSTATED}:
+        return {DEFAULT: UNSTATED}
+    return {DEFAULT: defaults.pop() if len(defaults) == 1 else "any"} | {
+        qualified(column, name): kind
+        for column, own in stated.items()
+        for name, kind in own.items()
+        if name != DEFAULT
+    }

@@ -13,10 +13,14 @@ from serigraph.policy.classes import (
     problems_of_members,
     problems_of_values,
 )
-from serigraph.policy.sections import Place, SensitiveColumn
+from serigraph.policy.sections import DEFAULT, UNSTATED, Place, SensitiveColumn
 from serigraph.texts import in_one_form
 
 ONE, SEVERAL = "one column", "several columns"
+_NO_INTERVALS = (
+    "values that persist cannot be protected by intervals: name the values of each class one by "
+    "one, or leave the column out"
+)
 _FORBIDDEN_IN_CLASSES = ":"  # as in the qualified name of a value
 
 
@@ -43,10 +47,11 @@ def contradictions(given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
             "classes across columns need several sensitive columns; write [protected.classes]",
         )
     plain = _table(given, "plain")
-    if plain and _persists(_table(given, "protected")):
+    if plain and len(_over_time(_table(given, "protected"))) > 1:
         yield (
             ("protected", "persistence"),
-            "values that persist cannot be published beside plain columns: leave these out",
+            "beside plain columns all protected values persist, or none: "
+            + _all_persist("protected"),
         )
     least = _table(given, "guarantee").get("minimum_group_size", 1)
     if plain and isinstance(least, int) and least < 2:
@@ -69,19 +74,14 @@ def _several(given: Mapping[str, Any], columns: Mapping[str, Any]) -> Iterator[t
             "with several sensitive columns each has a section of its own: "
             "[sensitive.NAME.protected], and [classes.NAME] for classes across columns",
         )
-    for name, section in columns.items():
+    for name in columns:
         if in_one_form(name) != name:
             yield (
                 ("sensitive", name),
                 "one of several sensitive columns has blanks around its name, or accents that are "
                 "letters of their own: rename the column",
             )
-        if isinstance(section, Mapping) and _persists(_table(section, "protected")):
-            yield (
-                ("sensitive", name, "protected", "persistence"),
-                "values that persist cannot be published in several sensitive columns: publish "
-                "each column as a series of its own people, or call the values transient",
-            )
+    yield from _some_persist(columns)
     for name, found in _table(given, "classes").items():
         if _FORBIDDEN_IN_CLASSES in name:
             yield ("classes", name), "a class across columns cannot have a colon in its name"
@@ -89,6 +89,28 @@ def _several(given: Mapping[str, Any], columns: Mapping[str, Any]) -> Iterator[t
         for column in named:
             if column not in columns:
                 yield ("classes", name, "values", column), f"{column!r} is no sensitive column"
+
+
+def _some_persist(columns: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Columns with transient values where others persist: records show both kinds side by side."""
+    over_time = {
+        name: _over_time(_table(section, "protected"))
+        for name, section in columns.items()
+        if isinstance(section, Mapping)
+    }
+    if len(frozenset[bool]().union(*over_time.values())) < 2:
+        return
+    for name, kinds in over_time.items():
+        if False in kinds:
+            yield (
+                ("sensitive", name, "protected", "persistence"),
+                "the protected values of all sensitive columns persist, or none: "
+                + _all_persist("sensitive.NAME.protected"),
+            )
+
+
+def _all_persist(section: str) -> str:
+    return f'write default = "any" in [{section}.persistence], and call no value "transient" there'
 
 
 def _numbers_and_dates(given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
@@ -101,12 +123,16 @@ def _numbers_and_dates(given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
         if isinstance(section, Mapping):
             place = ("sensitive", name, "protected")
             yield from _of_kind(_kind(section), _table(section, "protected"), place)
+    persists = any(True in _over_time(_table(each, "protected")) for each in sensitive.values())
     for name, found in _table(given, "classes").items():
         named = _table(found, "values") if isinstance(found, Mapping) else {}
         for column, members in named.items():
             kind = _kind(_table(sensitive, column))
+            where = ("classes", name, "values", column)
             for problem in problems_of_members(_listed(members), kind) if kind != "text" else ():
-                yield ("classes", name, "values", column), problem
+                yield where, problem
+            if has_intervals(_listed(members), [kind]) and persists:
+                yield where, _NO_INTERVALS
 
 
 def _of_kind(
@@ -141,12 +167,8 @@ def _of_kind(
     has_classes = closeness or any(
         has_intervals(_listed(each), [kind]) for each in classes.values()
     )
-    if has_classes and _persists(protected):
-        yield (
-            (*place, "persistence"),
-            "values that persist cannot be protected by intervals: list the values of each class, "
-            "or call the values transient",
-        )
+    if has_classes and True in _over_time(protected):
+        yield (*place, "persistence"), _NO_INTERVALS
 
 
 def _kind(section: Mapping[str, Any]) -> ValueKind:
@@ -158,8 +180,10 @@ def _listed(values: Any) -> list[Any]:
     return list(values) if isinstance(values, list | tuple) else []
 
 
-def _persists(protected: Mapping[str, Any]) -> bool:
-    return any(each != "transient" for each in _table(protected, "persistence").values())
+def _over_time(protected: Mapping[str, Any]) -> frozenset[bool]:
+    """Whether protected values persist: all (True), none (False), or some."""
+    stated = {DEFAULT: UNSTATED, **_table(protected, "persistence")}
+    return frozenset(each != "transient" for each in stated.values())
 
 
 def _columns_twice(given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:

@@ -27,7 +27,7 @@ UNSAID = "The policy does not say whether values persist."
 UNSTATED = (
     "the policy does not say whether values persist, so they are assumed to change freely between "
     "releases; for a value that does not, such as a chronic diagnosis, the promise does not hold: "
-    "say in [protected.persistence] which values are transient and which are not"
+    "say in {} whether values are transient"
 )
 
 
@@ -41,6 +41,8 @@ class Assumption:
     overridden: tuple[str, ...]  # kept as transient without the check, in any release
     hides_presence: bool = False  # nobody knows who of a larger registry has a record
     may_depart: bool = True  # people may leave the registry
+    of_records: bool = False  # of several columns, sensitive or plain
+    sections: str = "[protected.persistence]"  # where the policy says it
 
     @staticmethod
     def of(frozen: Mapping[str, Any], summaries: Sequence[Mapping[str, Any]]) -> Assumption:
@@ -71,6 +73,8 @@ class Assumption:
             ),
             hides_presence=has_registry and guarantee.get("adversary") != PRESENCE_KNOWN,
             may_depart=guarantee.get("departures") != "refuse",
+            of_records="columns" in protected or bool(frozen.get("plain")),
+            sections=sections_on_persistence("columns" in protected),
         )
 
     def conditions(self) -> tuple[str, ...]:
@@ -80,10 +84,15 @@ class Assumption:
         found = [
             "the adversary has no prior reason to suspect one member of a cohort more than another"
         ]
+        if self.of_records:
+            found.append("no cell of a person's record is known")
         if self.hides_presence:
             leaving = "leaving the registry says nothing about a person's values"
             return (*found, *([leaving] if self.may_depart else []))
-        return (*found, "being in a table says nothing about a person's values")
+        found.append("being in a table says nothing about a person's values")
+        if self.of_records:
+            found.append("values that are not protected, and plain cells, say nothing about others")
+        return tuple(found)
 
     def rests_on(self) -> str:
         """All conditions of the promise in one clause.
@@ -134,13 +143,20 @@ class Assumption:
         """What the publisher must be told until it changes."""
         notes = []
         if self.is_unstated:
-            notes.append(UNSTATED)
+            notes.append(UNSTATED.format(self.sections))
         if self.overridden:
             notes.append(
                 "the check whether the data contradict the policy was overridden for "
                 f"{names_of(self.overridden)}, and every report says so"
             )
         return tuple(notes)
+
+
+def sections_on_persistence(has_several_columns: bool) -> str:
+    """Where a policy says what is assumed of values over time."""
+    if has_several_columns:
+        return "[sensitive.NAME.protected.persistence] of every sensitive column NAME"
+    return "[protected.persistence]"
 
 
 def assumption_of(releases: Sequence[ReleaseRecord]) -> Assumption:
@@ -208,20 +224,28 @@ def check_transient(
     values: Sequence[ValueOverTime],
     overridden: Collection[str],
     releases: tuple[ReleaseRecord, ...],
+    policy: Policy,
 ) -> None:
     """Refuse a release if holders keep a value that the policy takes as transient."""
     found = [each for each in values if each.contradicts and each.name not in overridden]
     if not found:
         return
     one = len(found) == 1
+    it = "it" if one else "them"
+    sections = sections_on_persistence(policy.has_several_columns)
+    # Of records all values persist, or none.
+    change = (
+        f'set default = "any" in {sections}'
+        if policy.shows_records
+        else (f'set {it} to "any" in {sections}')
+    )
     raise NotTransient(
         f"the data contradict the policy: {counted(len(found), 'value')} that it takes as "
         f"transient {'persists' if one else 'persist'}, so that the promise would not hold",
         where=f"{counted(len(releases), 'release')} and this table",
-        remedy=f'set {"it" if one else "them"} to "any" in [protected.persistence] (in a new '
-        f"series: releases that show {'it' if one else 'them'} are out), or leave "
-        f"{'it' if one else 'them'} out of the table; or override the check with "
-        "--assume-transient VALUE (assume_transient in Python), and every report will say so",
+        remedy=f"{change} (in a new series: releases that show {it} are out), or leave {it} out "
+        "of the table; --assume-transient VALUE (assume_transient in Python) overrides the check, "
+        "and every report will say so: the promise does not hold for what people do keep",
         problems=[f"value {each.name!r}: {each.words()}" for each in found],
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,6 @@ from serigraph.publishing.proposed_records import (
     column_sections,
     missing_texts,
     plain_section,
-    transient_section,
 )
 from serigraph.publishing.toml_text import key, one_line, quoted
 from serigraph.recoding.output import like_formulas
@@ -44,7 +43,7 @@ from serigraph.tables.column_guesses import ColumnGuess, masked_digits
 from serigraph.tables.people import read_ids, read_values, repeated_people
 from serigraph.tables.roles import Roles, guess_roles
 from serigraph.tables.value_list import ValueList, list_values
-from serigraph.texts import qualifier
+from serigraph.texts import qualified, qualifier
 
 if TYPE_CHECKING:
     from serigraph.planning import Outlook
@@ -86,7 +85,7 @@ def propose_policy(
     one does.
     """
     sensitive = tuple(filter(None, [sensitive] if isinstance(sensitive, str) else sensitive))
-    check_records(table, sensitive, plain, persistence)
+    check_records(table, sensitive, plain)
     others = [*sensitive[1:], *plain]
     roles = guess_roles(table.drop(others), person=person, sensitive=next(iter(sensitive), ""))
     _refuse_formulas([*roles.quasi_identifiers, roles.sensitive, *others])
@@ -97,13 +96,15 @@ def propose_policy(
     rest = [*plain_section(table, plain), *_rest(roles)]
     described = [*_head(source), *_person(roles), *_quasi_identifiers(roles, paths)]
     if len(sensitive) > 1:
-        return _of_several(table, sensitive, roles, paths, (described, rest), progress)
+        around = (described, rest)
+        return _of_several([table, *also], sensitive, roles, paths, around, persistence, progress)
     head = [*described, *_sensitive(roles)]
     read = _parsed([*head, *_guarantee(), *rest])
     holders, people = _holders(table, read)
     tables = [table, *also] if also else []
     plan, over_time = _planned(tables, read, holders, people, persistence)
-    protected = [*_protected(plan), *persistence_section.section(over_time)]
+    of_records = bool(plain)
+    protected = [*_protected(plan), *persistence_section.section(over_time, of_records=of_records)]
     lines = [*head, *protected, *_guarantee(plan)]
     files = _taxonomy_files(table, roles, paths)
     text, outlooks = _with_strategy(table, files, (lines, rest), plan, progress)
@@ -115,7 +116,11 @@ def propose_policy(
         sensitive=(roles.sensitive,),
         value_list=list_values(_parsed(lines), holders),
         strategies=outlooks,
-        notes=(*roles.notes, *_notes(plan), *persistence_section.notes(over_time, cost)),
+        notes=(
+            *roles.notes,
+            *_notes(plan),
+            *persistence_section.notes(over_time, cost, of_records=of_records),
+        ),
     )
 
 
@@ -130,28 +135,31 @@ def _refuse_formulas(columns: Sequence[str]) -> None:
 
 
 def _of_several(
-    table: pl.DataFrame,
+    tables: Sequence[pl.DataFrame],
     sensitive: Sequence[str],
     roles: Roles,
     paths: dict[str, str],
     around: tuple[list[str], list[str]],
+    stated: Persistence | None,
     progress: Progress,
 ) -> Proposal:
     """A policy with a section for each sensitive column, ``around`` which its other lines are."""
-    described, rest = around
+    (described, rest), table = around, tables[0]
     sections = column_sections(table, sensitive, roles.person)
     head = [*described, *(line for each in sections.values() for line in each)]
     read = _parsed([*head, *_guarantee(), *rest])
     found = {name: _holders(table, read.of_column(name)) for name in sensitive}
-    plans = {name: first_plan(holders, people, name) for name, (holders, people) in found.items()}
+    plans, over_time = _planned_of_several(tables, read, found, stated)
     shortest = min(plans.values(), key=lambda plan: plan.releases)
     lines = list(described)
     for name in sensitive:
-        lines += [*sections[name], *_protected(plans[name], f"sensitive.{key(name)}.protected")]
-        lines += transient_section(name)
+        place = f"sensitive.{key(name)}.protected"
+        lines += [*sections[name], *_protected(plans[name], place)]
+        lines += persistence_section.section(over_time, place, of_records=True)
     lines += [*classes_across(sensitive), *_guarantee(shortest)]
     files = _taxonomy_files(table, roles, paths)
     text, outlooks = _with_strategy(table, files, (lines, rest), shortest, progress)
+    cost = shown_once(table, text, files) if over_time.persists else None
     holders = pl.concat(
         holders.with_columns((pl.lit(qualifier(name)) + pl.col("value")).alias("value"))
         for name, (holders, _) in found.items()
@@ -165,9 +173,40 @@ def _of_several(
         strategies=outlooks,
         notes=(
             *roles.notes,
-            *(f"{name}: {note}" for name, plan in plans.items() for note in _notes(plan)),
+            *(
+                f"{name}: {note}"
+                for name, plan in plans.items()
+                for note in _notes(plan, f"sensitive.{key(name)}.protected")
+            ),
+            *persistence_section.notes(over_time, cost, of_records=True),
         ),
     )
+
+
+def _planned_of_several(
+    tables: Sequence[pl.DataFrame],
+    policy: Policy,
+    found: Mapping[str, tuple[pl.DataFrame, int]],
+    stated: Persistence | None,
+) -> tuple[dict[str, FirstPlan], ProposedPersistence]:
+    """Which values of each column to protect, and what to assume of all of them over time."""
+
+    def plans_if(persists: bool) -> dict[str, FirstPlan]:
+        return {
+            name: first_plan(holders, people, name, persists=persists)
+            for name, (holders, people) in found.items()
+        }
+
+    plans = plans_if(persists=False)
+    measured = [
+        replace(each, name=qualified(name, each.name))
+        for name, (holders, _) in found.items()
+        if len(tables) > 1
+        for each in values_in_tables(tables, policy.of_column(name), holders["value"].to_list())
+        if each.name not in plans[name].excepted
+    ]
+    proposed = proposed_persistence(stated, tuple(measured))
+    return (plans_if(persists=True) if proposed.persists else plans), proposed
 
 
 def _taxonomy_files(table: pl.DataFrame, roles: Roles, paths: dict[str, str]) -> dict[str, bytes]:
@@ -222,7 +261,7 @@ def _holders(table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, int]:
     return holders, ids.n_unique()
 
 
-def _notes(plan: FirstPlan) -> list[str]:
+def _notes(plan: FirstPlan, section: str = "protected") -> list[str]:
     notes = []
     if plan.people < MINIMUM_GROUP_SIZE:
         notes.append(
@@ -242,7 +281,7 @@ def _notes(plan: FirstPlan) -> list[str]:
             f"{counted(len(plan.excepted), 'value')} {are} held by too many people to be "
             f"protected, even for {_fewest(plan)}; to protect {them}, use a registry"
             + " or plan a single release" * (fits_once and plan.releases > 1 and not plan.persists)
-            + f", and remove {them} from except in [protected]"
+            + f", and remove {them} from except in [{section}]"
         )
     return notes
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from serigraph.errors import InputRefused, TableError
-from serigraph.policy import Persistence, Reading
+from serigraph.policy import Reading
 from serigraph.publishing.toml_text import key, quoted
 from serigraph.tables.cells import read_text
 from serigraph.tables.column_guesses import guess_column
@@ -22,13 +22,8 @@ FORMS = {
 }
 
 
-def check_records(
-    table: pl.DataFrame,
-    sensitive: Sequence[str],
-    plain: Sequence[str],
-    persistence: Persistence | None,
-) -> None:
-    """Refuse columns that are not there or have two roles, and records of values that persist."""
+def check_records(table: pl.DataFrame, sensitive: Sequence[str], plain: Sequence[str]) -> None:
+    """Refuse columns that are not there or have two roles."""
     named = [*sensitive, *plain]
     if problems := missing_columns(table, named, "the table"):
         raise TableError(problems[0], remedy="name a column that the table has", problems=problems)
@@ -36,14 +31,6 @@ def check_records(
         raise InputRefused(
             f"column {twice[0]!r} is named twice",
             remedy="name each column once: --sensitive or --plain",
-        )
-    if (plain or len(sensitive) > 1) and persistence != "transient":
-        raise InputRefused(
-            "records of several columns can only be published of values that pass",
-            where="persistence",
-            remedy="if people do not keep these values from one release to the next, nor the cells "
-            "of plain columns, say so with --persistence transient; if they do, publish a single "
-            "sensitive column and no plain one",
         )
 
 
@@ -83,15 +70,6 @@ def column_sections(
     return found
 
 
-def transient_section(name: str) -> list[str]:
-    """What is assumed of the values of one of several columns over time."""
-    return [
-        f"[sensitive.{key(name)}.protected.persistence]",
-        'default = "transient"  # stated by the publisher; publishing refuses values that persist',
-        "",
-    ]
-
-
 def classes_across(sensitive: Sequence[str]) -> list[str]:
     """How to write a class of values of several columns."""
     first, second = sensitive[:2]
@@ -111,8 +89,9 @@ def plain_section(table: pl.DataFrame, plain: Sequence[str]) -> list[str]:
     if not plain:
         return []
     return [
-        "# Published as they are beside the values. Nobody may know them of a person, and nobody",
-        '# may keep them from one release to the next. "numeric", "date" or "text".',
+        "# Published as they are beside the values. Nobody may know them of a person and, beside",
+        "# transient values, nobody may keep them from one release to the next. "
+        '"numeric", "date" or "text".',
         "[plain]",
         *(f'{key(name)} = "{_kind(table[name])}"' for name in plain),
         "",

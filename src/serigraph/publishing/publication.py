@@ -161,7 +161,7 @@ def release(  # one keyword per option of a release; one straight sequence
             check_new_people(writer.releases, facts, recalled.known)
         kept = recalled.kept_values()
         over_time = kept.over_time(policy.persistence_of)
-        check_transient(over_time, overridden, writer.releases)
+        check_transient(over_time, overridden, writer.releases, policy)
         strategy = policy.strategy_for(recalled.link_gaps, largest_shares(facts, policy))
         plan = plan_of(
             policy,
@@ -213,7 +213,7 @@ def release(  # one keyword per option of a release; one straight sequence
             *notes_on_people(writer.releases, facts, recalled.known),
             *notes_on_persistence(assumption, kept, over_time),
             *notes_on_cohorts(made.figures, made.left_out),
-            *notes_on_plain(summary),
+            *notes_on_plain(summary, persists=policy.has_persisting_values),
             *facts.notes,
             *formulas,
             *withdrawals(made.withdrawn),

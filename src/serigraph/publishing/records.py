@@ -25,8 +25,9 @@ def record_shape(policy: Policy) -> RecordShape | None:
     )
 
 
-def notes_on_plain(summary: Mapping[str, Any]) -> tuple[str, ...]:
-    """How far plain columns single people out, for the publisher to consider."""
+def notes_on_plain(summary: Mapping[str, Any], *, persists: bool) -> tuple[str, ...]:
+    """How far plain columns single people out, for the publisher to consider; ``persists`` says
+    whether values beside them do."""
     if "plain_columns" not in summary:
         return ()
     rows, alone = summary["present"], summary["plain_unique_in_group"]
@@ -36,10 +37,15 @@ def notes_on_plain(summary: Mapping[str, Any]) -> tuple[str, ...]:
         "values beside them"
     ]
     if linked := summary.get("plain_linked_rows"):
+        harm = (
+            "somebody who knows one cell of such a person learns what both rows show"
+            if persists
+            else "if these are the same people, their groups do not hide them any more; leave out "
+            "columns that people keep"
+        )
         found.append(
             f"plain columns link {counted(linked, 'row')} to a row of release "
-            f"{summary['plain_linked_to']}: if these are the same people, their groups do not hide "
-            "them any more; leave out columns that people keep"
+            f"{summary['plain_linked_to']}: {harm}"
         )
     return tuple(found)
 
@@ -63,21 +69,27 @@ def facts_on_plain(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return facts
 
 
-def assumptions(has_several_columns: bool, plain: bool, summary: Mapping[str, Any]) -> list[str]:
+def assumptions(policy: Policy, summary: Mapping[str, Any]) -> list[str]:
     """What the promise assumes of records, beyond what it assumes of a single value."""
-    found, apart = [], summary.get("apart", False)
-    if (has_several_columns or plain) and not apart:
+    found, apart, plain = [], summary.get("apart", False), bool(policy.plain)
+    if policy.shows_records and not apart:
         found.append(
             "A row shows a whole record. The promise is for each column and value, against "
             "somebody who knows none of the cells of a person's record: one known cell may give "
             "the others away."
         )
-    elif has_several_columns:
+    elif policy.has_several_columns:
         found.append(
             "The promise is for each column and value. Columns may go with each other: one known "
             "value may make others likely."
         )
-    if plain:
+    if plain and policy.has_persisting_values:
+        found.append(
+            "Plain columns are published as they are, but never beside a value that is shown once. "
+            "It is assumed that nobody knows them of a person, and that they say nothing about "
+            "protected values; people may keep them from one release to the next."
+        )
+    elif plain:
         found.append(
             "Plain columns are published as they are. It is assumed that nobody knows them of a "
             "person, that they say nothing about protected values, and that people do not keep "

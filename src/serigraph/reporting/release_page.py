@@ -104,7 +104,7 @@ def _data(release: Unpublished, figures: Mapping[str, Any]) -> Section:
         ],
         notes=[
             *(f"{note[0].upper()}{note[1:]}." for note in notes_on_dates(figures)),
-            *assumptions(policy.has_several_columns, bool(policy.plain), figures),
+            *assumptions(policy, figures),
         ],
     )
 

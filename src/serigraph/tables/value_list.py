@@ -161,8 +161,8 @@ def check_held(values: ValueList, policy: Policy, where: str) -> None:
     raise PolicyError(
         f"nobody in the table holds {counted(len(unheld), 'protected value')}",
         where=where,
-        remedy='correct the spelling, or set unheld = "allow" in [protected] for values that may '
-        "appear later",
+        remedy=f'correct the spelling, or set unheld = "allow" in {_sections_of(unheld, policy)} '
+        "for values that may appear later",
         problems=problems,
     )
 
@@ -170,6 +170,14 @@ def check_held(values: ValueList, policy: Policy, where: str) -> None:
 def _may_be_unheld(name: str, policy: Policy) -> bool:
     column, _ = unqualified(name) if policy.has_several_columns else ("", name)
     return policy.of_column(column).protected.unheld == "allow"
+
+
+def _sections_of(listed: Iterable[ListedValue], policy: Policy) -> str:
+    """Where the policy says which of these values are protected."""
+    if not policy.has_several_columns:
+        return "[protected]"
+    columns = sorted({unqualified(each.name)[0] for each in listed})
+    return f"[sensitive.NAME.protected] of {', '.join(map(repr, columns))}"
 
 
 class _Suggestions:

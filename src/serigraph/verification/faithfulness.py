@@ -101,6 +101,8 @@ def _check_frame(
     """Refuse other columns, codes or protected values than those of the table."""
     if population is table:
         return
+    if population.keeps_records_whole != table.keeps_records_whole:
+        raise ImpossibleState("a release has other records than its table", where=where)
     same_columns = population.domains is table.domains or (
         len(population.domains) == len(table.domains)
         and all(
@@ -159,3 +161,55 @@ def check_left_out(
         raise ImpossibleState(
             "a record was added, or left out other than with all of its values", where=where
         )
+
+
+def check_records_left_out(
+    before: tuple[Population, Content],
+    after: tuple[Population, Content],
+    covering: Covering,
+    may_go: Allowed,
+    where: str,
+) -> None:
+    """The same where a record is kept or left out as a whole: refuse if one was changed or added,
+    or left out though none of its protected values ``may_go``."""
+    (whole, had), (rest, has) = before, after
+    is_left, was_present, is_shown = np.zeros((3, int(had.place.max(initial=-1)) + 1), np.bool_)
+    is_left[has.place] = True
+    was_present[had.place] = whole.present
+    is_shown[has.place] = rest.present
+    if (is_shown & ~was_present).any() or not np.array_equal(
+        had.shown[is_shown[had.shown // covering.values]], has.shown
+    ):
+        raise ImpossibleState("a record is not what the table says", where=where)
+    is_gone = was_present & is_left & ~is_shown
+    place, number = np.divmod(had.held, covering.protected)
+    asked = is_gone[place]
+    place, number = place[asked], number[asked]
+    is_gone[place[may_go(place, number)]] = False
+    if is_gone.any():
+        raise ImpossibleState("a record was left out of a release without need", where=where)
+
+
+def check_plain(
+    table: Population,
+    population: Population,
+    place: NDArray[np.int64],
+    is_blank: NDArray[np.bool_],
+    where: str,
+) -> None:
+    """Refuse plain cells that are not those of the table, or not empty in the records of people for
+    whom they must be; ``place`` is where the people are in the table, all with a record there."""
+    shown, own = population.plain, table.plain
+    if shown.columns != own.columns:
+        raise ImpossibleState("a release has other plain columns than its table", where=where)
+    if not shown.width:
+        return
+    records = population.records()
+    of_table = np.searchsorted(table.records(), place[records])
+    blank = pl.Series(is_blank[records])
+    right = own[of_table].filter(~blank)
+    if (
+        not shown.filter(~blank).equals(right)
+        or not shown.filter(blank).select(pl.all().is_null().all()).row(0) == (True,) * shown.width
+    ):
+        raise ImpossibleState("a plain cell is shown that must not be", where=where)

@@ -16,7 +16,13 @@ from serigraph.records import WorstPair
 from serigraph.short_repr import Undisclosed
 from serigraph.verification.crowds import Crowds, check_crowds, check_retirement, most_allowed
 from serigraph.verification.earlier import EarlierReleases
-from serigraph.verification.faithfulness import Allowed, check_left_out, contents
+from serigraph.verification.faithfulness import (
+    Allowed,
+    check_left_out,
+    check_plain,
+    check_records_left_out,
+    contents,
+)
 from serigraph.verification.membership import (
     Roll,
     call_the_roll,
@@ -212,10 +218,12 @@ def _check_content(
         others.append((population, roll.row))
     covering, (of_table, *shown) = contents(table, others, rules.where)
     may_go = _full(table, roll, recorded, crowds, values, rules.known_members)
-    check_left_out((table, of_table), (arranged, shown[0]), covering, may_go, rules.where)
+    check = check_records_left_out if table.keeps_records_whole else check_left_out
+    check((table, of_table), (arranged, shown[0]), covering, may_go, rules.where)
+    check_plain(table, population, roll.row, np.zeros(population.size, np.bool_), rules.where)
     if population is not arranged:
         is_transient = np.array([not value.persists for value in table.protected], dtype=np.bool_)
-        check_left_out(
+        check(
             (arranged, shown[0]),
             (population, shown[1]),
             covering,
@@ -236,7 +244,8 @@ def _full(
     have, at least one, and the person was never shown as one of them.
 
     Where a published value counts as several values that persist, what was taken out for one of
-    them may leave room for another. Then it is enough that the class would have had too many.
+    them may leave room for another. Then it is enough that the class would have had too many. The
+    same is true where a record is left out with all of its values.
     """
     number_of = numbers_among(table, values)
     most = most_allowed(crowds.size, values, known_members)
@@ -244,7 +253,8 @@ def _full(
     covers = [value.covers() for value in values]
     is_tangled = np.array(
         [
-            any(mine & other for k, other in enumerate(covers) if k != number)
+            table.keeps_records_whole
+            or any(mine & other for k, other in enumerate(covers) if k != number)
             for number, mine in enumerate(covers)
         ],
         dtype=np.bool_,

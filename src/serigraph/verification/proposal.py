@@ -115,10 +115,17 @@ def check_stated(
 def check_rows(population: Population, proposal: Proposal, where: str) -> None:
     """Refuse a generalised release with a row that shows a transient value beside one that
     persists: earlier releases may tell which cohort of the group the latter is of, and a cohort is
-    smaller than the group that the former needs."""
+    smaller than the group that the former needs. Records of several columns tell that in both
+    forms, and without values that persist, so that both kinds are refused in one release."""
+    persists = np.array([value.persists for value in population.protected], dtype=np.bool_)
+    if population.keeps_records_whole and persists.any() and not persists.all():
+        raise GuaranteeExceeded(
+            "records of several columns would show transient values beside values that persist",
+            where=where,
+            remedy='set the persistence of all values to "any"',
+        )
     if proposal.form != "generalised" or not len(population.held):
         return
-    persists = np.array([value.persists for value in population.protected], dtype=np.bool_)
     holder = np.repeat(np.arange(population.size), np.diff(population.held_start))
     both = [np.zeros(population.size, dtype=np.bool_) for _ in range(2)]
     for kind, holds in zip((True, False), both, strict=True):

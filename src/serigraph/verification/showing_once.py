@@ -20,7 +20,7 @@ from serigraph.runtime.ordering import are_in_order
 from serigraph.verification.counted_cuts import Held, cut_by_counts
 from serigraph.verification.crowds import Crowds, check_crowds
 from serigraph.verification.earlier import EarlierReleases
-from serigraph.verification.faithfulness import contents
+from serigraph.verification.faithfulness import check_plain, contents
 from serigraph.verification.membership import (
     are_same_parts,
     recorded_places,
@@ -171,8 +171,10 @@ def _check_content(
     table: Population, population: Population, people: _People, shown: _Shown, where: str
 ) -> None:
     """Refuse a record that is not that of the table: whole in a group without a value that
-    persists, and otherwise the protected values alone, nobody else having a record."""
+    persists, and otherwise the protected values alone, nobody else having a record, and no plain
+    cell."""
     covering, (whole, found) = contents(table, [(population, people.row)], where)
+    check_plain(table, population, people.row, shown.is_in_cohort, where)
     is_partial = np.zeros(table.size, dtype=np.bool_)
     is_partial[people.row[shown.is_in_cohort]] = True
     is_protected = covering.start[1:] > covering.start[:-1]

@@ -165,7 +165,8 @@ def edited(form: Form, folder: Path, known: Sequence[Mapping[str, Any]]) -> str:
     elif control in ("pick", "all"):
         _set_protected(edit, policy, form)
     elif control == "persistence" and new in PERSISTENCE:
-        edit.set(("protected", "persistence"), {"default": new})
+        for place in _places_of_persistence(policy):
+            edit.set(place, {"default": new})
     else:
         _set_guarantee(edit, control, new)
     return str(edit)
@@ -176,6 +177,18 @@ _TREES: Mapping[bool, Mapping[str, object]] = {
     True: {},
     False: {"taxonomy": None, "new_values": None},
 }
+
+
+def _of_column(name: str) -> Place:
+    """The section on what is protected in one of several columns."""
+    return ("sensitive", name, *_PROTECTED)
+
+
+def _places_of_persistence(policy: Policy) -> list[Place]:
+    """Where a policy says what is assumed of values over time."""
+    several = [_of_column(name) for name in policy.sensitive_columns]
+    sections = several if policy.has_several_columns else [_PROTECTED]
+    return [(*each, "persistence") for each in sections]
 
 
 def _set_role(
@@ -189,6 +202,8 @@ def _set_role(
         edit.set(("person",), {"id": name, "type": None})
     elif role == SENSITIVE and policy.has_several_columns:
         edit.add(("sensitive", name), [])
+        if over_time := policy.stated_persistence.get("default"):
+            edit.set((*_of_column(name), "persistence"), {"default": over_time})
     elif role == SENSITIVE:
         edit.set(("sensitive",), {"column": name, "form": "single", "delimiter": None})
     elif role == PLAIN:
@@ -224,8 +239,7 @@ def _set_protected(edit: PolicyText, policy: Policy, form: Form) -> None:
         lead = qualifier(column)
         of_column = [name.removeprefix(lead) for name in shown if name.startswith(lead)]
         chosen = {name.removeprefix(lead) for name in picked if name.startswith(lead)}
-        place = ("sensitive", column, *_PROTECTED)
-        _protect(edit, place, policy.of_column(column).protected, of_column, chosen)
+        _protect(edit, _of_column(column), policy.of_column(column).protected, of_column, chosen)
 
 
 def _protect(
