@@ -9,7 +9,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from serigraph.charts import Bar, Line, column_chart, line_chart
+from serigraph.reporting.crowds import crowds_section
 from serigraph.reporting.page import Page, Section, Table, exact, percent, render
+from serigraph.tables.cells import counted
 
 if TYPE_CHECKING:
     from serigraph.attacking.entry import Attacked
@@ -122,14 +124,7 @@ def audited(audit: Audit, title: str) -> dict[str, Any]:
     elif audit.is_within:
         holds, verdict = False, "The published files and the ledger disagree."
     else:
-        above = audit.over_all
-        holds, verdict = (
-            False,
-            (
-                f"The promise is broken: {above.pairs_above:,} of {above.pairs:,} pairs are above "
-                f"their threshold, of {above.people_above:,} people."
-            ),
-        )
+        holds, verdict = False, f"The promise is broken: {_above(audit)}."
     page = Page(
         title=title,
         subtitle=f"{audit.people:,} people, {len(audit.releases)} releases",
@@ -146,11 +141,39 @@ def audited(audit: Audit, title: str) -> dict[str, Any]:
     }
 
 
+def _above(audit: Audit) -> str:
+    """What is above its threshold, in words."""
+    above, told = audit.over_all, []
+    if above.pairs_above:
+        told.append(
+            f"{above.pairs_above:,} of {above.pairs:,} pairs are above their threshold, of "
+            f"{above.people_above:,} people"
+        )
+    if audit.above_in_crowds:
+        are = (
+            "is in a crowd above its" if audit.above_in_crowds == 1 else "are in crowds above their"
+        )
+        told.append(
+            f"{counted(audit.above_in_crowds, 'pair')} of a person and a value that persists {are} "
+            "threshold"
+        )
+    return "; ".join(told)
+
+
 def _audit_sections(audit: Audit, show: Shown) -> list[Section]:
-    return [_measured(audit, show), _worst_cases(audit, show), _other_assumptions(audit, show)]
+    crowds = [crowds_section(audit.crowds, show=show, known_members=1)] if audit.crowds else []
+    of_pairs = [_worst_cases(audit, show), _other_assumptions(audit, show)]
+    about_pairs = [_measured(audit, show), *(of_pairs if audit.over_all.pairs else ())]
+    return [*crowds, *about_pairs] if audit.above_in_crowds else [*about_pairs, *crowds]
 
 
 def _measured(audit: Audit, show: Shown) -> Section:
+    if not audit.over_all.pairs:
+        return Section(
+            "Measured",
+            lead="No group showed a protected value that changes between releases.",
+            notes=_notes(audit),
+        )
     numbered = list(enumerate(audit.releases, 1))
     return Section(
         "Measured",
@@ -200,15 +223,17 @@ def _measured(audit: Audit, show: Shown) -> Section:
                 ],
             )
         ],
-        notes=[
-            *audit.notes,
-            *(
-                f"Release {each.label}: {difference}"
-                for each in audit.agreement
-                for difference in each.differences
-            ),
-        ],
+        notes=_notes(audit),
     )
+
+
+def _notes(audit: Audit) -> list[str]:
+    differences = (
+        f"Release {each.label}: {difference}"
+        for each in audit.agreement
+        for difference in each.differences
+    )
+    return [*audit.notes, *differences]
 
 
 def _worst_cases(audit: Audit, show: Shown) -> Section:
