@@ -83,17 +83,24 @@ def audit_foreign(
     *,
     releases: Sequence[Any],
     policy: str,
-    raw: Sequence[str] = (),
-    registry: str | None = None,
+    raw: Sequence[Any] = (),
+    registry: Any = None,
     tolerate: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """The same for releases that any tool made."""
     from serigraph.auditing import audit_releases
     from serigraph.tables.cells import counted
+    from serigraph.web.dialects import translated
     from serigraph.web.result_pages import audited
 
+    progress("reading")
     found = audit_releases(
-        releases, policy, raw=raw, registry=registry, tolerate=tolerate, progress=progress
+        translated(releases, policy),
+        policy,
+        raw=translated(raw, policy),
+        registry=translated([registry], policy)[0],
+        tolerate=tolerate,
+        progress=progress,
     ).audit
     return audited(found, f"Audit of {counted(len(releases), 'release')}")
 
@@ -104,13 +111,19 @@ def attack(
     series: str | None = None,
     releases: Sequence[Any] = (),
     policy: str | None = None,
-    raw: Sequence[str] = (),
-    registry: str | None = None,
+    raw: Sequence[Any] = (),
+    registry: Any = None,
 ) -> dict[str, Any]:
     """How far attacks come, on a series or on releases of any tool."""
     from serigraph import attack as attacked
+    from serigraph.web.dialects import translated
     from serigraph.web.result_pages import attack_result
 
+    if policy is not None:
+        progress("reading")
+        releases, raw, (registry,) = (
+            translated(each, policy) for each in (releases, raw, [registry])
+        )
     found = attacked(
         series, releases=releases, policy=policy, raw=raw, registry=registry, progress=progress
     )
