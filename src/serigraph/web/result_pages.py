@@ -9,8 +9,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from serigraph.charts import Bar, Line, column_chart, line_chart
+from serigraph.planning.recommendation import recommend
 from serigraph.reporting.crowds import crowds_section
 from serigraph.reporting.page import Page, Section, Table, exact, percent, render
+from serigraph.reporting.plan_page import persistence_section
 from serigraph.tables.cells import counted
 
 if TYPE_CHECKING:
@@ -174,7 +176,6 @@ def _measured(audit: Audit, show: Shown) -> Section:
             lead="No group showed a protected value that changes between releases.",
             notes=_notes(audit),
         )
-    numbered = list(enumerate(audit.releases, 1))
     return Section(
         "Measured",
         lead="The probability that an adversary who has all releases links a person to a "
@@ -190,9 +191,10 @@ def _measured(audit: Audit, show: Shown) -> Section:
             line_chart(
                 "Largest probability of a link",
                 [
-                    Line("so far", [(n, float(each.so_far.largest)) for n, each in numbered]),
-                    Line("alone", [(n, float(each.localised.largest)) for n, each in numbered]),
+                    _probabilities("so far", [each.so_far.largest for each in audit.releases]),
+                    _probabilities("alone", [each.localised.largest for each in audit.releases]),
                 ],
+                labels={float(n): each.label for n, each in enumerate(audit.releases, 1)},
                 x="release",
                 y="probability",
                 limit=float(audit.threshold),
@@ -225,6 +227,12 @@ def _measured(audit: Audit, show: Shown) -> Section:
         ],
         notes=_notes(audit),
     )
+
+
+def _probabilities(name: str, found: Sequence[Fraction]) -> Line:
+    """A line that tells the exact numbers of its releases."""
+    points = [(float(n), float(each)) for n, each in enumerate(found, 1)]
+    return Line(name, points, [exact(each) for each in found])
 
 
 def _notes(audit: Audit) -> list[str]:
@@ -330,16 +338,18 @@ def attack_result(found: Attacked) -> dict[str, Any]:
 
 
 def planned_outlooks(found: SeriesPlan, threshold: str) -> dict[str, Any]:
-    """Strategies compared, one tab each."""
-    mine = [each for each in found.outlooks if not threshold or each.threshold == threshold]
-    named = [(each.short_name, each) for each in mine or found.outlooks]
+    """Strategies compared under the threshold that was asked for, one tab each."""
+    mine = [each for each in found.outlooks if each.threshold == threshold]
+    named = [(each.short_name, each) for each in mine]
+    best = recommend(mine, threshold) if mine else found.recommendation
     return {
         "people": found.people,
         "releases_so_far": found.releases_so_far,
         "rehearsed": found.rehearsed_people,
         "return_rate": round(100 * found.return_rate.rate, 1),
-        "recommended": found.recommendation.name,
-        "reason": found.recommendation.reason,
+        "recommended": best.name,
+        "reason": best.reason,
+        "sections": _plain(persistence_section(found)) if found.costs else [],
         "chart": line_chart(
             "Mean size of groups with a protected value",
             [
