@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 READY_DEV := $(VENV)/ready-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-spark programs faults fuzz fuzz-web check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-persistence bench-spark bench-utility attacks blindness peers reproduce study lock clean
+.PHONY: help demo test test-spark programs faults fuzz fuzz-web check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-pages bench-persistence bench-spark bench-utility attacks blindness peers reproduce study lock clean
 
 help:
 	@echo "make demo            a clinic of 40,000 people publishes ten releases"
@@ -26,6 +26,7 @@ help:
 	@echo "make bench-compare   the last two runs of it beside each other"
 	@echo "make bench-grouping  group sizes and precision on several data sets"
 	@echo "make bench-growth    a release and an audit after 10 and after 200 releases"
+	@echo "make bench-pages     pages of the browser for a series of a million people"
 	@echo "make bench-persistence what comparing releases tells where values persist, by law and form"
 	@echo "make attacks         attacks on releases of several methods, ours among them, as a page"
 	@echo "make blindness       the exact minimality attack on 500 small tables of each kind"
@@ -137,6 +138,9 @@ bench-grouping: $(READY_DEV)
 
 bench-growth: $(READY_DEV)
 	$(BIN)/python -m benchmarks.growth
+
+bench-pages: $(READY_DEV)
+	$(BIN)/python -m benchmarks.pages
 
 bench-persistence: $(READY_DEV)
 	$(BIN)/python -m benchmarks.persistence

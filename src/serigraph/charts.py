@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
+from types import MappingProxyType
 
 WIDTH, HEIGHT = 360, 240
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 30, 44
@@ -31,6 +33,8 @@ svg.chart .limit-label { fill: #b3261e; }
 svg.chart .bar { fill: #2f6f9f; }
 svg.chart .bar.beyond { fill: #b3261e; }
 svg.chart polyline { fill: none; stroke-width: 2; }
+svg.chart .target { fill: var(--ink, #1c2733); fill-opacity: 0; }
+svg.chart .at:hover .target, svg.chart .at.told .target { fill-opacity: .1; }
 """
 
 _FIGURE = (
@@ -133,8 +137,26 @@ def vertical_axis(scale: Scale, right: float = WIDTH - RIGHT) -> list[str]:
     for tick in scale.ticks():
         y = scale.at(tick)
         parts.append(line(LEFT, y, right, y, "grid"))
-        parts.append(text(LEFT - 6, y + 4, number_text(tick), anchor="end"))
+        parts.append(text(LEFT - 6, y + 4, _short(tick), anchor="end"))
     return parts
+
+
+def _short(number: float) -> str:
+    """A number that fits beside an axis.
+
+    >>> _short(100_000), _short(99_999), _short(2_500_000)
+    ('100k', '99,999', '2.5M')
+    """
+    is_long = 1e5 <= abs(number) < 1e6
+    return f"{number / 1e3:g}k" if is_long else number_text(number)
+
+
+def place(x: float, width: float, words: str) -> str:
+    """Part of the drawing from top to bottom that answers to the pointer with some words."""
+    return (
+        f'<g class="at"><rect x="{x:.1f}" y="{TOP}" width="{width:.1f}" '
+        f'height="{HEIGHT - BOTTOM - TOP}" class="target"/><title>{escape(words)}</title></g>'
+    )
 
 
 def drawing(title: str, description: str, parts: Sequence[str], height: float = HEIGHT) -> str:
@@ -187,8 +209,8 @@ def column_chart(title: str, bars: Sequence[Bar], *, x: str, y: str, limit: floa
         left, height = LEFT + step * number, floor - scale.at(bar.length)
         parts.append(
             f'<rect x="{left + step * 0.1:.1f}" y="{floor - height:.1f}" width="{step * 0.8:.1f}" '
-            f'height="{height:.1f}" class="bar{" beyond" if bar.is_beyond else ""}">'
-            f"<title>{escape(bar.name)}: {number_text(bar.length)}</title></rect>"
+            f'height="{height:.1f}" class="bar{" beyond" if bar.is_beyond else ""}"/>'
+            + place(left, step, f"{bar.name}: {number_text(bar.length)}")
         )
         if number % every == 0:
             parts.append(text(left + step / 2, floor + 15, bar.name, anchor="middle"))
@@ -232,10 +254,18 @@ _LEGEND_ROW = 16
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A named line; points that are not finite are left out."""
+    """A named line; points that are not finite are left out. ``exact`` has the numbers of the
+    points in words, if they are known better than as floats."""
 
     name: str
     points: Sequence[tuple[float, float]]
+    exact: Sequence[str] = ()
+
+    def words(self) -> dict[float, str]:
+        """What to say of each of its points, by their places."""
+        exact = self.exact or [number_text(y) for _, y in self.points]
+        told = zip(self.points, exact, strict=True)
+        return {x: f"{self.name}: {words}" for (x, y), words in told if math.isfinite(y)}
 
     def drawn(self) -> list[tuple[float, float]]:
         return [(x, y) for x, y in self.points if math.isfinite(x) and math.isfinite(y)]
@@ -250,8 +280,10 @@ def line_chart(
     limit: float = 0.0,
     limit_name: str = "",
     is_log: bool = False,
+    labels: Mapping[float, str] = MappingProxyType({}),
 ) -> str:
-    """Lines with a legend below; a ``limit`` above zero is drawn across them."""
+    """Lines with a legend below; a ``limit`` above zero is drawn across them. ``labels`` name
+    places on the axis to the pointer."""
     top, floor = TOP + 10, HEIGHT - BOTTOM
     drawn = [each.drawn() for each in lines]
     heights = [b for points in drawn for _, b in points] + ([limit] if limit > 0 else [])
@@ -264,7 +296,7 @@ def line_chart(
     for tick in along.ticks():
         parts.append(text(along.at(tick), floor + 15, number_text(tick), anchor="middle"))
     for number, points in enumerate(drawn):
-        parts += _line(points, number, along, upward, lines[number].name)
+        parts += _line(points, number, along, upward)
     if limit > 0:
         at = upward.at(limit)
         parts.append(line(LEFT, at, WIDTH - RIGHT, at, "limit"))
@@ -281,22 +313,42 @@ def line_chart(
             f'<polyline points="4,{below - 4} 30,{below - 4}" {_stroke(number)}/>'
             + text(36, below, each.name)
         )
+    parts += _places(lines, along, x, labels)
     height = HEIGHT + 4 + _LEGEND_ROW * len(lines)
     return drawing(title, f"Lines: {', '.join(each.name for each in lines)}", parts, height)
 
 
+def _places(
+    lines: Sequence[Line], along: Scale, axis: str, labels: Mapping[float, str]
+) -> list[str]:
+    """For every place on the axis what all lines are there, whichever is on top."""
+    told = [each.words() for each in lines]
+    known = sorted({x for words in told for x in words})
+    at = [along.at(x) for x in known]
+    ends = [LEFT, *((a + b) / 2 for a, b in pairwise(at)), WIDTH - RIGHT]
+    return [
+        place(
+            left,
+            right - left,
+            "\n".join(
+                [
+                    labels.get(x, f"{axis} {number_text(x)}"),
+                    *(words[x] for words in told if x in words),
+                ]
+            ),
+        )
+        for x, (left, right) in zip(known, pairwise(ends), strict=False)  # none: one, and unused
+    ]
+
+
 def _line(
-    points: Sequence[tuple[float, float]], number: int, along: Scale, upward: Scale, name: str
+    points: Sequence[tuple[float, float]], number: int, along: Scale, upward: Scale
 ) -> list[str]:
     shown = [(a, b) for a, b in points if not upward.is_log or b > 0]
     at = [(along.at(a), upward.at(b)) for a, b in shown]
     path = " ".join(f"{a:.1f},{b:.1f}" for a, b in at)
     colour = COLOURS[number % len(COLOURS)]
-    dots = [
-        f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.5" fill="{colour}">'
-        f"<title>{escape(name)}: {number_text(value)}</title></circle>"
-        for (a, b), (_, value) in zip(at, shown, strict=True)
-    ]
+    dots = [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.5" fill="{colour}"/>' for a, b in at]
     return [f'<polyline points="{path}" {_stroke(number)}/>', *dots]
 
 

@@ -34,6 +34,7 @@ def closeness_chart(labels: Sequence[str], worst: Sequence[WorstPair | None]) ->
         y="share of the threshold",
         limit=1.0,
         limit_name="threshold =",
+        labels={float(n): label for n, label in enumerate(labels, 1)},
     )
 
 

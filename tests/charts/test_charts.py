@@ -23,8 +23,8 @@ def elements(chart: str, tag: str) -> list[ElementTree.Element]:
 @given(st.lists(st.tuples(NAMES, NUMBERS), max_size=30))
 def test_columns(bars: list[tuple[str, float]]) -> None:
     chart = column_chart("t", [Bar(name, length) for name, length in bars], x="x", y="y", limit=1)
-    drawn = elements(chart, "rect")
-    assert len(drawn) == len(bars)
+    drawn = [each for each in elements(chart, "rect") if "bar" in each.attrib["class"]]
+    assert len(drawn) == len(bars) == len(told(chart))
     heights = [float(each.attrib["height"]) for each in drawn]
     assert all(height >= 0 for height in heights)
     if bars:
@@ -40,6 +40,39 @@ def test_lines(lines: list[tuple[str, list[float]]], is_log: bool) -> None:
     assert len(dots) == sum(sum(y > 0 or not is_log for y in ys) for _, ys in lines)
     for dot in dots:
         assert 0 <= float(dot.attrib["cx"]) <= WIDTH
+
+
+def told(chart: str) -> list[str]:
+    """What a chart answers to the pointer, from left to right."""
+    found = []
+    for place in elements(chart, "g"):
+        target, title = list(place)
+        assert float(target.attrib["width"]) >= 0
+        found.append(title.text or "")
+    return found
+
+
+def test_a_place_tells_every_line_there_with_its_exact_number() -> None:
+    lines = [
+        Line("so far", [(1.0, 1 / 3), (2.0, 0.5)], ["0.3333 (1/3)", "0.5000 (1/2)"]),
+        Line("alone", [(1.0, 1 / 3), (2.0, 0.123456789)]),
+        Line("ends", [(1.0, 1234567.0), (2.0, math.inf)]),
+    ]
+    chart = line_chart("t", lines, x="release", y="y", labels={1.0: "2024 & more"})
+    assert told(chart) == [
+        "2024 & more\nso far: 0.3333 (1/3)\nalone: 0.333\nends: 1.23457M",
+        "release 2\nso far: 0.5000 (1/2)\nalone: 0.123",
+    ]
+    (target, _), (last, _) = (list(each) for each in elements(chart, "g"))
+    width = float(target.attrib["width"]) + float(last.attrib["width"])
+    assert width > WIDTH * 0.8  # no place between two points is silent
+
+
+def test_the_numbers_of_an_axis_fit_beside_it() -> None:
+    chart = line_chart("t", [Line("n", [(1.0, 2.0), (2.0, 1e5)])], x="x", y="y", is_log=True)
+    beside = [each.text or "" for each in elements(chart, "text") if each.attrib["x"] == "46.0"]
+    assert "100k" in beside
+    assert max(map(len, beside)) <= 6
 
 
 def test_points_that_are_not_finite_are_left_out() -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, product
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +209,11 @@ def tooltip(name: str, number: float) -> set[str]:
     return {f"{name}: {each}" for each in nearby(lambda near: short(digits(near)), number)}
 
 
+def at_release(number: int, *lines: set[str]) -> set[str]:
+    """What a chart says of a release, one line below the other."""
+    return {" ".join([f"release {number}", *told]) for told in product(*lines)}
+
+
 def is_one_of(text: str, allowed: Shown) -> bool:
     return text == allowed if isinstance(allowed, str) else text in allowed
 
@@ -388,7 +393,7 @@ def closeness_chart(page: Read, made: Made, number: int, *, now: bool) -> None:
     assert shares == list(accumulate(shares, max)), "what is so far does not fall"
     check_chart(
         page.charts.pop("Largest share of a threshold reached so far"),
-        [f"any pair of the series: {short(float(each))}" for each in shares],
+        [f"r{n} any pair of the series: {short(float(p))}" for n, p in enumerate(shares, 1)],
         {"release (1 = r1)", "threshold = 1"},
         "Lines: any pair of the series",
     )
@@ -839,8 +844,8 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
     check_chart(
         page.charts.pop("Mean probability of a link"),
         [
-            *(tooltip(of_all, each) for each in means),
-            *(tooltip(of_one, each) for each in by_itself),
+            at_release(number, tooltip(of_all, every), tooltip(of_one, own))
+            for number, (every, own) in enumerate(zip(means, by_itself, strict=True), 1)
         ],
         set(),
         f"Lines: {of_all}, {of_one}",
@@ -848,14 +853,17 @@ def test_the_report_and_the_certificate_of_the_series(made: Made, tmp_path: Path
     sizes = [each["mean_size_with_protected_value"] for each in told]
     check_chart(
         page.charts.pop("Mean size of the groups with a protected value"),
-        [f"people: {short(each)}" for each in sizes],
+        [at_release(n, {f"people: {short(size)}"}) for n, size in enumerate(sizes, 1)],
         set(),
         "Lines: people",
     )
     crowds = [crowds_of(series, number) for number in (1, 2, 3)]
     check_chart(
         page.charts.pop("People alone in their crowd"),
-        [tooltip("of all pairs so far", 100 * each[2] / each[1]) for each in crowds],
+        [
+            at_release(number, tooltip("of all pairs so far", 100 * each[2] / each[1]))
+            for number, each in enumerate(crowds, 1)
+        ],
         set(),
         "Lines: of all pairs so far",
     )

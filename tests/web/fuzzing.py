@@ -81,8 +81,18 @@ FIELDS = (
         "parent",
     ),
     *("move", "people", "rounds", "queries", "seed"),
+    *("part:{0}", "order:{0}", "column:{0}:sex", "delimiter:{0}", "decimal:{0}", "missing:{0}"),
 )
-HEADERS = ("x_fragment", "content_type", "x_name", "accept", "range", "if_none_match", "cookie2")
+HEADERS = (
+    "x_fragment",
+    "content_type",
+    "x_name",
+    "accept",
+    "range",
+    "if_none_match",
+    "cookie2",
+    "referer",
+)
 
 Known = dict[str, list[str]]  # what means something, by where it stands in an address
 
@@ -110,7 +120,8 @@ def send_random(inside: Site, draw: random.Random, known: Known) -> tuple[str, A
         return path, inside.get(path + query, **headers)
     if draw.random() < 0.1:
         return path, inside.post(path, draw.randbytes(draw.randrange(2_000)), **headers)
-    fields = {draw.choice(FIELDS): _encodable(text()) for _ in range(draw.randrange(10))}
+    names = [draw.choice(FIELDS).format(known["upload"][-1]) for _ in range(draw.randrange(10))]
+    fields = {name: _encodable(text()) for name in names}
     return path, inside.post(path, fields, **headers)
 
 

@@ -18,6 +18,7 @@ from web.browsing import Server, Tab, browsing, serving
 from web.conftest import table_of
 
 PHONE, WIDE = {"width": 390, "height": 800}, {"width": 1280, "height": 900}
+TALL = {"width": 1280, "height": 1400}
 
 
 @pytest.fixture(scope="module")
@@ -35,12 +36,14 @@ def _inside(browser: Any, server: Server) -> tuple[Any, Tab]:
     return context, tab
 
 
-def _publish(tab: Tab, table: Path) -> None:
+def _publish(tab: Tab, table: Path, picture: str = "") -> None:
     tab.go("nav >> text=Publish")
     tab.upload(table)
     tab.page.select_option("select[name=table]", label=table.name)
     tab.page.press("#draft", "Enter")
     tab.wait(f"h2:has-text('Draft of {table.stem}')")
+    if picture:
+        tab.look(picture, picture=".card")
     tab.page.type("#typed-1", table.stem)
     tab.page.press("#typed-1", "Enter")
     tab.wait(f"text={table.stem}, is published")
@@ -75,12 +78,24 @@ def test_a_newcomer_gets_from_an_empty_folder_to_an_audit(browser: Any, tmp_path
         tab.wait("text=Rehearse with this table")
         page.click("#rehearse")
         tab.wait("text=Recommended")
-        tab.look("plan", picture="body")
+        page.press("#minimum_group_size", "ArrowRight")
+        tab.wait("#rehearsed h2:has-text('groups of 6 or more')")  # without another click
+        assert not tab.has(".outdated")
+        page.press("#releases", "PageUp")
+        tab.wait("#rehearsed h2:has-text('5 releases')")
+        page.set_viewport_size(TALL)
+        tab.look("plan", picture="nav.tabs")
+        page.set_viewport_size(WIDE)
+        page.focus("#ratios svg")
+        page.keyboard.press("ArrowRight")
+        tab.wait(".tip:has-text('exposure 1'):has-text('adaptive')")
+        page.keyboard.press("Escape")
         page.click("[role=tab]:has-text('constant')")
         page.click("[role=tabpanel]:not([hidden]) >> text=Adopt")
         tab.wait("text=The policy has this plan now")
+        assert "minimum_group_size = 6" in (root / "clinic" / "policy.toml").read_text()
         for table in tables:
-            _publish(tab, table)
+            _publish(tab, table, picture="draft" if table == tables[-1] else "")
         tab.look("publish", picture="body")
         with page.expect_download() as download:
             page.click("text=Zip to hand over")
@@ -89,6 +104,9 @@ def test_a_newcomer_gets_from_an_empty_folder_to_an_audit(browser: Any, tmp_path
         tab.wait("h2:has-text('Budget')")
         page.click("text=Audit: recompute")
         tab.wait("text=No pair of a person and a value is above its threshold")
+        page.hover("figure .at >> nth=0")
+        tab.wait(".tip:has-text('2024'):has-text('/')")  # the label, and the exact fraction
+        page.mouse.move(0, 0)
         tab.look("series", picture="body")
         page.set_viewport_size(PHONE)
         tab.look("phone")
@@ -140,7 +158,17 @@ def _audit_foreign(tab: Tab, series: Path, tables: list[Path]) -> None:
     assert "Audit of 3 releases" in report.value.content()
 
 
-def test_an_officer_looks_and_changes_nothing(browser: Any, published: Path) -> None:
+def _in_policy_words(published: Path, folder: Path) -> Path:
+    """A release whose columns are not called as in the policy, its table, and the policy."""
+    made = (published / "clinic/releases/2024H1/table.csv").read_text()
+    (folder / "release.csv").write_text(made.replace("sex", "Gender", 1))
+    table_of(240).write_csv(folder / "raw.csv")
+    return published / "clinic" / "policy.toml"
+
+
+def test_an_officer_looks_and_changes_nothing(
+    browser: Any, published: Path, tmp_path: Path
+) -> None:
     before = sorted((path, path.stat().st_mtime_ns) for path in published.rglob("*.toml"))
     with serving(published, options=("--read-only",)) as server:
         _, tab = _inside(browser, server)
@@ -157,11 +185,29 @@ def test_an_officer_looks_and_changes_nothing(browser: Any, published: Path) -> 
             tab.look(f"officer-{name.lower()}")
             assert not tab.has("text=Save the policy")
             assert not tab.has("text=Make the draft")
+        tab.go("nav >> text=Taxonomies")
+        tab.look("officer-taxonomies")
         tab.go('nav >> text="Releases"')
+        with tab.page.expect_download() as download:
+            tab.page.click("text=zip to hand over")
+        assert zipfile.is_zipfile(download.value.path())
         with tab.page.context.expect_page() as report:
             tab.page.click("td >> text=Report")
         report.value.wait_for_load_state()
         assert "Release 2024H1" in report.value.title()
+        policy = _in_policy_words(published, tmp_path)
+        tab.go("text=Audit releases")
+        tab.upload(tmp_path / "raw.csv", tmp_path / "release.csv", policy)
+        tab.page.select_option("details[open] label:has-text('sex is') select", "Gender")
+        tab.look("officer-audit")
+        tab.page.set_viewport_size(PHONE)
+        tab.look("officer-audit-phone")
+        tab.page.set_viewport_size(WIDE)
+        tab.page.click("#audit")
+        tab.wait("text=No pair of a person and a value is above its threshold")
+        tab.page.click("summary:has-text('Files handed in')")
+        tab.page.click("[aria-label='Remove raw.csv']")
+        tab.wait("summary:has-text('Files handed in: 2')")
     assert before == sorted((path, path.stat().st_mtime_ns) for path in published.rglob("*.toml"))
 
 

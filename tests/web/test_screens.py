@@ -16,7 +16,7 @@ import pytest
 import serigraph
 from serigraph.signing import PASSPHRASE
 from serigraph.web import pages
-from web.asking import Answer, opened
+from web.asking import HOST, Answer, opened
 from web.conftest import POLICY, SECRET, table_of
 from web.waiting import done, series_of
 
@@ -114,6 +114,26 @@ def test_controls_edit_the_text_and_frozen_ones_are_refused(published: Path) -> 
     assert (published / "clinic/policy.toml").read_text() == saved
 
 
+def test_what_may_change_after_a_release_is_open(published: Path) -> None:
+    with opened(published) as inside:
+        series = series_of(inside.enter())
+        page = inside.get(series + "/policy")
+        assert re.search(r'<select id="persistence" name="persistence">', page.text)
+        assert "<option>any</option>" in page.text
+        assert "<option>permanent</option>" not in page.text
+        assert 'type="number" min="5"' in page.text
+        assert "Only" not in page.text
+        for changed, new in (("persistence", "any"), ("role:ward", "publish as is")):
+            form = _form(page, policy=POLICY, changed=changed, **{changed: new})
+            text = inside.post(series + "/policy/edit", form).text
+            assert 'role="alert"' not in text
+            assert new in text
+        saved = _form(page, policy=POLICY.replace('"transient"', '"any"'))
+        assert inside.post(series + "/policy", saved).status == 303
+        page = inside.get(series + "/policy")
+        assert "<option>transient</option>" not in page.text
+
+
 def test_protected_values_are_picked_from_the_table(folder: Path, tmp_path: Path) -> None:
     with opened(folder) as inside:
         series = series_of(inside.enter())
@@ -147,6 +167,34 @@ def test_a_misspelt_value_shows_what_the_table_has(folder: Path, tmp_path: Path)
         job = done(inside)
         form = {"policy": wrong, "changed": "", "values_job": job.key}
         assert "the table has fracture" in inside.post(series + "/policy/edit", form).text
+
+
+def test_a_draft_shows_what_is_protected_and_what_is_not(folder: Path, tmp_path: Path) -> None:
+    table = table_of(240)
+    unique = pl.when(pl.int_range(240) < 40).then(1800 + pl.int_range(240))
+    table = table.with_columns(unique.otherwise("born").alias("born"))
+    misspelt = pl.when(pl.col("patient") == "P0041").then(pl.lit("fractrue"))
+    table = table.with_columns(misspelt.otherwise("diagnosis").alias("diagnosis"))
+    table.write_csv(tmp_path / "2024H1.csv")
+    rows = 'values = ["HIV", "fracture", "leprosy"]\nunheld = "allow"'
+    text = POLICY.replace('values = ["HIV"]', rows).replace("size = 5", "size = 1")
+    text += '[output]\nform = "bucketised"\n'  # shows quasi-identifiers as they are
+    (folder / "clinic/policy.toml").write_text(text.replace('"1/2"', '"9/10"'))
+    with opened(folder) as inside:
+        series = series_of(inside.enter())
+        key = inside.upload(tmp_path / "2024H1.csv")
+        inside.post(series + "/publish/draft", {"table": key, "allow_suppression": "yes"})
+        done(inside)
+        page = inside.get(series + "/publish").text
+    (draft,) = serigraph.drafts(folder / "clinic")
+    for shown in (page, draft.report.read_text()):
+        protected, _, unprotected = shown.partition("Not protected")
+        assert re.search(r"HIV</th>\s*<td>6</td>", protected)
+        assert "leprosy is protected, but nobody in the table holds it" in shown
+        assert re.search(r"fractrue</th>\s*<td>1</td>", unprotected)
+        assert "fractrue (1) is not protected, but fracture is" in shown
+        assert "unique on the quasi-identifiers" in shown
+    assert "serigraph attack" not in page
 
 
 def test_a_label_has_to_be_typed_and_the_zip_holds_what_is_public(
@@ -351,3 +399,176 @@ def test_a_series_is_audited_and_attacked_with_its_tables(published: Path, tmp_p
         assert not_run[0] > not_run[2]
         inside.post(series + "/audit", {"raw": tables})
         assert done(inside).result["holds"] is True
+
+
+def test_hostile_values_are_text_on_the_pages_of_a_release(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    value = f'"{SCRIPT}&'
+    table = table_of(240).with_columns(pl.col("diagnosis").replace({"HIV": value}))
+    table.write_csv(tmp_path / "2024H1.csv")
+    policy = POLICY.replace('["HIV"]', f"['{value}']")
+    (folder / "clinic/policy.toml").write_text(policy)
+    with opened(folder) as inside:
+        series = series_of(inside.enter())
+        key = inside.upload(tmp_path / "2024H1.csv")
+        inside.post(series + "/plan/rehearse", {"table": key, "releases": "2"})
+        done(inside)
+        inside.post(series + "/publish/draft", {"table": key})
+        done(inside)
+        (draft,) = serigraph.drafts(folder / "clinic")
+        pages_of = {
+            "plan": inside.get(series + "/plan"),
+            "draft": inside.get(series + "/publish"),
+            "rows": inside.post(series + "/publish/rows", {"draft": draft.name}),
+            "report": inside.get(f"{series}/drafts/{draft.name}/report.html"),
+        }
+        inside.post(series + "/publish/commit", {"draft": draft.name, "typed": "2024H1"})
+        done(inside)
+        inside.post(series + "/audit")
+        audit = done(inside)
+        pages_of |= {
+            "audit": inside.get(series),
+            "audit to keep": inside.get(f"/jobs/{audit.key}/report"),
+            "release": inside.get(series + "/releases/1/report"),
+        }
+        for name, page in pages_of.items():
+            assert page.status == 200, name
+            assert SCRIPT not in page.text, name
+        for name in ("draft", "audit", "audit to keep", "release"):
+            assert "&lt;script&gt;alert(1)" in pages_of[name].text, name
+        unescaped = pages._environment().overlay(autoescape=False)
+        monkeypatch.setattr(pages, "_environment", lambda: unescaped)
+        assert SCRIPT in inside.get(series).text  # without the defence
+
+
+def test_a_plan_is_of_what_was_asked_for_and_is_adopted_as_it_is_shown(
+    folder: Path, tmp_path: Path
+) -> None:
+    with opened(folder) as inside:
+        series = series_of(inside.enter())
+        asked = {
+            "table": inside.upload(tmp_path / "2024H1.csv"),
+            "threshold": "1/3",
+            "releases": "2",
+            "return_rate": "70",
+            "minimum_group_size": "6",
+        }
+        inside.post(series + "/plan/rehearse", asked)
+        job = done(inside)
+        page = inside.get(series + "/plan").text
+        settings = "threshold 1/3, 2 releases, 70 % come back, groups of 6 or more"
+        assert f"<h2>Rehearsed: {settings}</h2>" in page
+        assert 'name="threshold" size="8" value="1/3"' in page  # the sliders are there as well
+        found = job.result
+        assert found["recommended"] in [each["name"] for each in found["outlooks"]]
+        assert {each["threshold"] for each in found["outlooks"]} == {"1/3"}
+        assert "(the policy&#39;s)" not in page
+        assert page.count('aria-selected="true"') == 1
+        costs = found["sections"][0]["tables"][0]["rows"]
+        assert [row[0] for row in costs] == ["transient", "permanent", "any"]
+        digest = re.search(r'name="digest" value="(\w+)"', page)
+        assert digest is not None
+        form = {"job": job.key, "outlook": found["recommended"], "digest": digest[1]}
+        assert inside.post(series + "/plan/adopt", form).status == 303
+        written = (folder / "clinic/policy.toml").read_text()
+        assert 'threshold = "1/3"' in written
+        assert "minimum_group_size = 6" in written
+        page = inside.get(series + "/plan").text
+        assert "Rehearsed: " not in page  # it was of the policy before
+        assert 'name="threshold" size="8" value="1/3"' in page
+
+
+def test_an_officer_audits_others_looks_at_trees_and_takes_the_zip(
+    published: Path, tmp_path: Path
+) -> None:
+    table_of(240).write_csv(tmp_path / "raw.csv")
+    (tmp_path / "release.csv").write_bytes(
+        (published / "clinic/releases/2024H1/table.csv").read_bytes()
+    )
+    before = {each: each.read_bytes() for each in published.rglob("*") if each.is_file()}
+    with opened(published, read_only=True) as inside:
+        series = series_of(inside.enter())
+        parts = {
+            f"part:{inside.upload(tmp_path / f'{name}.csv')}": name for name in ("release", "raw")
+        }
+        inside.post("/audit", parts | {"series": series.rpartition("/")[2]})
+        assert done(inside).result["holds"] is True
+        assert inside.get("/audit").status == 200
+        assert inside.get(series + "/releases/1/zip").body[:2] == b"PK"
+        assert "Show the tree" in inside.get(series + "/taxonomies").text
+        key = next(iter(parts)).partition(":")[2]
+        removed = inside.post(f"/uploads/{key}/forget", referer=f"http://{HOST}/audit?x=1#y")
+        assert removed.headers["location"] == "/audit?x=1"
+        assert len(inside.desk.uploads.all()) == 1
+    assert before == {each: each.read_bytes() for each in before}
+
+
+def test_files_are_told_apart_and_removed(folder: Path, tmp_path: Path) -> None:
+    with opened(folder) as inside:
+        series = series_of(inside.enter())
+        first = inside.upload(tmp_path / "2024H1.csv")
+        table_of(240, 1).write_csv(tmp_path / "2024H1.csv")
+        second = inside.upload(tmp_path / "2024H1.csv")
+        (tmp_path / "policy.toml").write_text(POLICY)
+        (tmp_path / "release-1.csv").write_text("born,sex,diagnosis\n1,f,flu\n")
+        inside.upload(tmp_path / "release-1.csv")
+        policy = inside.upload(tmp_path / "policy.toml")
+        page = inside.get(series + "/publish").text
+        options = re.findall(r'<option value="(\w+)">([^<]+)</option>', page)
+        assert options[:2] == [(second, "2024H1.csv (2)"), (first, "2024H1.csv")]
+        assert policy not in dict(options)
+        for came, then in (
+            (f"http://{HOST}{series}/publish", f"{series}/publish"),
+            ("http://evil.example/publish", "/"),
+            (f"http://{HOST}//evil.example", "/"),
+            (f"http://{HOST}", "/"),
+            ("http://[", "/"),
+            (f"http://{HOST}/\\evil.example", "/"),
+        ):
+            key = inside.upload(tmp_path / "release-1.csv")
+            answer = inside.post(f"/uploads/{key}/forget", referer=came)
+            assert (answer.status, answer.headers["location"]) == (303, then)
+        inside.post(f"/uploads/{first}/forget")
+        assert inside.post(series + "/publish/draft", {"table": first}).status == 422
+
+
+def test_a_taxonomy_is_seen_without_a_table_and_choices_survive_an_error(
+    folder: Path, tmp_path: Path
+) -> None:
+    (folder / "clinic/sex.csv").write_text("f;known;*\nm;known;*\n")
+    named = 'kind = "categorical"\ntaxonomy = "sex.csv"'
+    policy = POLICY.replace('sex]\nkind = "categorical"', f"sex]\n{named}")
+    more = '[quasi_identifiers.ward]\nkind = "categorical"\n'
+    (folder / "clinic/policy.toml").write_text(policy + more)
+    with opened(folder) as inside:
+        series = series_of(inside.enter())
+        assert "m;known;*" in inside.get(series + "/taxonomies").text
+        asked = {"table": inside.upload(tmp_path / "2024H1.csv"), "column": "ward", "by": "order"}
+        sent = inside.post(series + "/taxonomies/build", asked | {"parts": "north\nsouth"})
+        with pytest.raises(AssertionError, match="no column"):
+            done(inside)
+        page = inside.get(sent.headers["location"]).text
+        assert "<option selected>ward</option>" in page
+        assert '<option value="order" selected>' in page
+        assert "north\nsouth</textarea>" in page
+
+
+def test_why_is_about_the_role_and_says_when_it_was_changed(folder: Path, tmp_path: Path) -> None:
+    table = table_of(240).with_columns(drug=pl.col("diagnosis"))
+    table.write_csv(tmp_path / "2024H1.csv")
+    with opened(folder) as inside:
+        inside.enter()
+        asked = {"table": inside.upload(tmp_path / "2024H1.csv"), "sensitive": "diagnosis"}
+        inside.post("/new/inspect", asked)
+        job = done(inside)
+        page = inside.get(f"/new?job={job.key}").text
+        assert "you named it" in page
+        assert "by its name, a person&#39;s id" in page
+        assert "by its name, outsiders know it" in page
+        assert "it seems sensitive too" in page
+        assert "every cell is a number" in page  # why it has its kind
+        form = {"job": job.key, "policy": job.result["policy"], "changed": "role:drug"}
+        page = inside.post("/new/edit", form | {"role:drug": "quasi-identifier"}).text
+        assert "it seems sensitive too" not in page
+        assert "you chose this, in place of drop" in page

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
 
-from serigraph.auditing import CrowdsAfter, HolderFigures
+from serigraph.auditing import CrowdFigures, CrowdsAfter, HolderFigures
 from serigraph.charts import Line, line_chart
 from serigraph.reporting.page import Section, Table, exact, percent
 
@@ -19,21 +21,31 @@ HELD = (
 NOT_HELD = (
     "The holders are not known here. Above: people whose crowd has a share of holders above the "
     "threshold, in every (at least) or in some (at most) possible world that agrees with the "
-    "published counts. Give the tables of the releases (--raw) to see how many holders are "
-    "identified."
+    "published counts. Give the tables that the releases were made from to see how many holders "
+    "are identified."
 )
 CONFIDENTIAL = "These figures come from the original tables: do not publish them."
 
 
-def crowds_section(crowds: Sequence[CrowdsAfter]) -> Section:
-    """The crowds release by release, with a chart."""
+def crowds_section(
+    crowds: Sequence[CrowdsAfter],
+    *,
+    show: Callable[[Fraction], Any] = exact,
+    known_members: int = 0,
+) -> Section:
+    """The crowds release by release, with a chart; ``known_members`` are those that ``crowds`` were
+    computed for, if the page is to show them."""
     held = [each.over_all.held for each in crowds if each.over_all.held is not None]
     if held:
+        last, known = crowds[-1].values, known_members
         return Section(
             "If values persist",
             lead=f"{IF_VALUES_PERSIST} {HELD}",
             charts=[_holders_chart(held)],
-            tables=[_by_release(crowds), _by_value(crowds[-1])],
+            tables=[
+                _table("Release", [(each.label, each.over_all) for each in crowds], show, known),
+                _table("Value", [(each.value, each.figures) for each in last], show, known),
+            ],
             notes=[CONFIDENTIAL],
         )
     return Section(
@@ -83,35 +95,31 @@ def _alone_chart(crowds: Sequence[CrowdsAfter]) -> str:
     )
 
 
-def _by_release(crowds: Sequence[CrowdsAfter]) -> Table:
+def _table(
+    what: str,
+    crowds: Sequence[tuple[str, CrowdFigures]],
+    show: Callable[[Fraction], Any],
+    known: int,
+) -> Table:
+    """A row for each release, or each value; the share of holders above the threshold also for an
+    adversary who knows members of each crowd, if ``known`` says so."""
+    more = [f"Above, {known} known"] if known else []
     return Table(
-        ["Release", "Crowds", "Holders so far", "Largest share", "Above", "Certain"],
+        [what, "Crowds", "Holders", "Largest share", "Above", "Certain", *more],
         [
-            [each.label, f"{each.over_all.crowds:,}", *_cells(each.over_all.held)]
-            for each in crowds
-            if each.over_all.held is not None
+            [
+                name,
+                f"{figures.crowds:,}",
+                f"{held.holders:,}",
+                show(held.largest),
+                percent(share(held.above, held.holders)),
+                percent(share(held.certain, held.holders)),
+                *([percent(share(held.above_if_known, held.holders))] if known else []),
+            ]
+            for name, figures in crowds
+            if (held := figures.held) is not None
         ],
     )
-
-
-def _by_value(after: CrowdsAfter) -> Table:
-    return Table(
-        ["Value", "Crowds", "Holders", "Largest share", "Above", "Certain"],
-        [
-            [each.value, f"{each.figures.crowds:,}", *_cells(each.figures.held)]
-            for each in after.values
-            if each.figures.held is not None
-        ],
-    )
-
-
-def _cells(held: HolderFigures) -> list[str]:
-    return [
-        f"{held.holders:,}",
-        exact(held.largest),
-        percent(share(held.above, held.holders)),
-        percent(share(held.certain, held.holders)),
-    ]
 
 
 def _without_holders(crowds: Sequence[CrowdsAfter]) -> Table:

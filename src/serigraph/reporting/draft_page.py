@@ -10,6 +10,7 @@ from serigraph.attacking import Finding
 from serigraph.publishing.differences import Differences
 from serigraph.publishing.published import SingledOut, pair_of
 from serigraph.reporting.page import (
+    UNPROTECTED_VALUES,
     Page,
     Section,
     Table,
@@ -18,6 +19,9 @@ from serigraph.reporting.page import (
     singled_out_facts,
     singled_out_notes,
 )
+from serigraph.tables.value_list import ListedValue, ValueList, nearly_protected
+
+_VALUES = 20  # at each end of a list
 
 _CONFIDENTIAL = "Confidential: this page shows cells of the table. It is not part of the release."
 
@@ -29,6 +33,7 @@ def draft_report(
     since: Differences | None,
     attacks: Sequence[Finding],
     rows: tuple[Sequence[Mapping[str, str]], Sequence[Mapping[str, str]]],
+    values: ValueList,
     notes: Sequence[str],
 ) -> bytes:
     """The page as it is written; ``rows`` are those before and after."""
@@ -39,6 +44,7 @@ def draft_report(
         holds=None,
         sections=[
             _summary(figures, notes),
+            values_section(values),
             differences_section(since),
             attacks_section(attacks),
             rows_section(*rows),
@@ -62,6 +68,39 @@ def _summary(figures: Mapping[str, Any], notes: Sequence[str]) -> Section:
         ],
         notes=[*singled_out_notes(singled), *notes],
     )
+
+
+def values_section(values: ValueList) -> Section:
+    """The values of the table with their holders, so that a misspelt one is seen in time."""
+    unheld = (
+        f"{each.name} is protected, but nobody in the table holds it"
+        + (f"; the table has {each.nearest}" if each.nearest else "")
+        for each in values.unheld[:_VALUES]
+    )
+    alike = (
+        f"{each.name} ({each.people:,}) is not protected, but {protected} is"
+        for each, protected in nearly_protected(values)
+    )
+    lists = {
+        "Protected": [each for each in values.protected if each.people],
+        **{f"In class {name}": members for name, members in values.classes.items()},
+        "Not protected": values.unprotected,
+    }
+    return Section(
+        "Values and their holders",
+        lead=f"{UNPROTECTED_VALUES} A misspelt one is published like that, for good.",
+        tables=[_listed(name, listed) for name, listed in lists.items() if listed],
+        notes=[*unheld, *alike],
+    )
+
+
+def _listed(name: str, listed: Sequence[ListedValue]) -> Table:
+    """The commonest and the rarest of a long list: misspelt ones are rare."""
+    rows = [[each.name, f"{each.people:,}"] for each in listed]
+    if len(rows) > 2 * _VALUES:
+        between = f"and {len(rows) - 2 * _VALUES:,} more between"
+        rows = [*rows[:_VALUES], [between, ""], *rows[-_VALUES:]]
+    return Table([name, "Holders"], rows)
 
 
 def differences_section(since: Differences | None) -> Section:
@@ -97,7 +136,7 @@ def attacks_section(found: Sequence[Finding]) -> Section:
     return Section(
         "Attacks",
         lead="How often each attack on the draft alone was right, against what is claimed. Attacks "
-        "that compare releases need the release to be out: serigraph attack.",
+        "that compare releases need the release to be out.",
         tables=[
             Table(
                 ["Attack", "Bets", "Right", "Lift", "95 % interval"],

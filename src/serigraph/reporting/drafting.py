@@ -167,6 +167,7 @@ def _keep(ready: Ready) -> Draft:
         preview.differences,
         preview.attacks,
         (measured.before, measured.after),
+        preview.value_list,
         preview.notes,
     )
     sample = json.dumps({"before": measured.before, "after": measured.after}).encode()

@@ -30,13 +30,14 @@ def _page(plan: SeriesPlan) -> Page:
         verdict=f"Recommended: {plan.recommendation.name}. {plan.recommendation.reason}",
         holds=None,
         sections=[
-            *([_persistence(plan)] if plan.costs else []),
+            *([persistence_section(plan)] if plan.costs else []),
             *([_ratios(plan), _expected(plan), _values(plan)] if plan.outlooks else []),
         ],
     )
 
 
-def _persistence(plan: SeriesPlan) -> Section:
+def persistence_section(plan: SeriesPlan) -> Section:
+    """What each choice of persistence costs."""
     return Section(
         "What persistence costs",
         lead="As if a series began with this table, and all protected values were of one kind. "

@@ -167,6 +167,19 @@ def check_held(values: ValueList, policy: Policy, where: str) -> None:
     )
 
 
+def nearly_protected(values: ValueList) -> list[tuple[ListedValue, str]]:
+    """Values that are not protected, each with a protected one that it may be a misspelling of; of
+    the rarest values.
+
+    >>> listed = ValueList((ListedValue("flu", 9),), {}, (ListedValue("Flu ", 1),))
+    >>> [(each.name, meant) for each, meant in nearly_protected(listed)]
+    [('Flu ', 'flu')]
+    """
+    suggest = _Suggestions({each.name for each in values._all_protected})
+    found = ((each, suggest(each.name)) for each in reversed(values.unprotected) if each.people)
+    return [(each, meant) for each, meant in found if meant]
+
+
 def _may_be_unheld(name: str, policy: Policy) -> bool:
     column, _ = unqualified(name) if policy.has_several_columns else ("", name)
     return policy.of_column(column).protected.unheld == "allow"

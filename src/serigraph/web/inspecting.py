@@ -17,10 +17,14 @@ from serigraph.tables.cells import read_text
 from serigraph.tables.column_guesses import guess_column
 from serigraph.tables.hierarchies import By
 from serigraph.tables.people import read_values
+from serigraph.tables.person_column import called
 from serigraph.tables.taxonomies import taxonomy_text
 from serigraph.tables.value_list import ValueList, list_values
+from serigraph.tables.vocabulary import QUASI_IDENTIFIER, says
+from serigraph.tables.vocabulary import SENSITIVE as SENSITIVE_WORDS
 from serigraph.texts import qualifier
 from serigraph.web import taxonomy_editing
+from serigraph.web.policy_editing import DROP, ID, QUASI, SENSITIVE
 
 ROWS = 50  # of the preview
 _LONGEST = 60  # letters of a cell in it
@@ -51,16 +55,38 @@ def inspected(
             raise
         problem = {"what": error.what, "remedy": error.remedy, "problems": list(error.problems)}
         return {**found, "problem": problem}
-    return {**found, "problem": None, **_proposed(proposal)}
+    named = [name for name in (person, sensitive) if name]
+    return {**found, "problem": None, **_proposed(proposal, named)}
 
 
-def _proposed(proposal: Proposal) -> dict[str, Any]:
+def _proposed(proposal: Proposal, named: Sequence[str]) -> dict[str, Any]:
     return {
         "policy": proposal.policy_text,
         "files": {path: content.decode() for path, content in proposal.files.items()},
-        "left_out": proposal.roles.left_out,
+        "reasons": _reasons(proposal, named),
         "notes": list(proposal.notes),
         "values": listed(proposal.value_list),
+    }
+
+
+def _reasons(proposal: Proposal, named: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """The role that is proposed for each column, and why; ``named`` are those that were given."""
+    roles = proposal.roles
+    found = {name: (DROP, why) for name, why in roles.left_out.items()}
+    for name in roles.quasi_identifiers:
+        is_known = says(name, QUASI_IDENTIFIER)
+        why = "by its name, outsiders know it"
+        found[name] = (QUASI, why if is_known else "outsiders may know it")
+    for name in proposal.sensitive:
+        by_name = "by its name, it is sensitive"
+        found[name] = (SENSITIVE, by_name if says(name, SENSITIVE_WORDS) else "it holds lists")
+    by_name = "by its name, a person's id"
+    by_cells = "its cells are written like ids"
+    is_named = called(roles.person) in ("person", "number", "id")
+    found[roles.person] = (ID, by_name if is_named else by_cells)
+    return {
+        name: (role, "you named it" if name in named else why)
+        for name, (role, why) in found.items()
     }
 
 

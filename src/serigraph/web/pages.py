@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from serigraph._version import __version__
+from serigraph.web.wording import for_the_page
 
 PACKAGE = "serigraph.web"
 _LONGEST = 300  # letters of a fraction to show
@@ -27,6 +28,7 @@ def _environment() -> Environment:
     )
     made.filters["exact"] = exact
     made.filters["figure"] = figure
+    made.filters["said"] = for_the_page
     made.filters["whole"] = lambda number: f"{number:,}"
     made.filters["percent"] = lambda share: f"{100 * share:.1f} %"
     made.globals["version"] = __version__

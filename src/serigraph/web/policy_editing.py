@@ -43,6 +43,7 @@ class Screen:
     columns: tuple[Mapping[str, Any], ...]
     difference: tuple[tuple[str, str], ...]  # kind of line, line
     is_frozen: bool
+    least_size: int  # of a group, that releases allow
     digest: str  # of the text in force, so that nobody overwrites what another tab has saved
 
     def is_picked(self, name: str) -> bool:
@@ -59,11 +60,12 @@ def screen(
     folder: Path,
     *,
     before: str,
-    frozen: Mapping[str, object] | None = None,
+    frozen: Mapping[str, Any] | None = None,
     known: Sequence[Mapping[str, Any]] = (),
-    left_out: Mapping[str, str] | None = None,
+    reasons: Mapping[str, tuple[str, str]] | None = None,
 ) -> Screen:
-    """The screen for a text; ``before`` is what is in force, ``known`` what is known of columns."""
+    """The screen for a text; ``before`` is what is in force, ``known`` what is known of columns,
+    ``reasons`` the roles that were proposed for them, and why."""
     policy, problem = None, None
     try:
         policy = parse_policy(text, "the policy", folder)
@@ -75,26 +77,33 @@ def screen(
         text=text,
         policy=policy,
         problem=problem,
-        columns=tuple(_columns(policy, known, left_out or {})),
+        columns=tuple(_columns(policy, known, reasons)),
         difference=tuple(_difference(before, text)),
         is_frozen=frozen is not None,
+        least_size=_least_size(frozen),
         digest=digest_of(before),
     )
+
+
+def _least_size(frozen: Mapping[str, Any] | None) -> int:
+    return int(frozen["guarantee"]["minimum_group_size"]) if frozen else 1
 
 
 def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def frozen_of(path: Path) -> Mapping[str, object] | None:
+def frozen_of(path: Path) -> Mapping[str, Any] | None:
     """What releases have frozen of a series' policy; None before the first."""
     releases = Series.open(path).releases()
-    frozen: Mapping[str, object] | None = releases[-1].policy if releases else None
+    frozen: Mapping[str, Any] | None = releases[-1].policy if releases else None
     return frozen
 
 
 def _columns(
-    policy: Policy | None, known: Sequence[Mapping[str, Any]], left_out: Mapping[str, str]
+    policy: Policy | None,
+    known: Sequence[Mapping[str, Any]],
+    reasons: Mapping[str, tuple[str, str]] | None,
 ) -> list[Mapping[str, Any]]:
     if policy is None:
         return []
@@ -113,15 +122,16 @@ def _columns(
     found: list[Mapping[str, Any]] = []
     for name in names:
         section = policy.quasi_identifiers.get(name)
-        fact = facts.get(name, {})
+        fact, role = facts.get(name, {}), role_of(policy, name)
+        proposed, why = (reasons or {}).get(name, (role, ""))
         found.append(
             {
                 "name": name,
-                "role": role_of(policy, name),
+                "role": role,
                 "kind": section.kind if section else fact.get("kind", ""),
                 "taxonomy": section.taxonomy if section else None,
                 "fact": fact,
-                "why": left_out.get(name) or fact.get("why", ""),
+                "why": why if role == proposed else f"you chose this, in place of {proposed}",
             }
         )
     return found

@@ -9,8 +9,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from serigraph.charts import Bar, Line, column_chart, line_chart
+from serigraph.planning.recommendation import recommend
+from serigraph.reporting.crowds import crowds_section
 from serigraph.reporting.page import Page, Section, Table, exact, percent, render
 from serigraph.reporting.page import holds as promise_holds
+from serigraph.reporting.plan_page import persistence_section
+from serigraph.tables.cells import counted
 
 if TYPE_CHECKING:
     from serigraph.attacking.entry import Attacked
@@ -126,14 +130,7 @@ def audited(audit: Audit, title: str, assumption: Assumption, rests_on: str = ""
     elif audit.is_within:
         holds, verdict = False, "The published files and the ledger disagree."
     else:
-        above = audit.over_all
-        holds, verdict = (
-            False,
-            (
-                f"The promise is broken: {above.pairs_above:,} of {above.pairs:,} pairs are above "
-                f"their threshold, of {above.people_above:,} people."
-            ),
-        )
+        holds, verdict = False, f"The promise is broken: {_above(audit)}."
     page = Page(
         title=title,
         subtitle=f"{audit.people:,} people, {len(audit.releases)} releases",
@@ -150,12 +147,39 @@ def audited(audit: Audit, title: str, assumption: Assumption, rests_on: str = ""
     }
 
 
+def _above(audit: Audit) -> str:
+    """What is above its threshold, in words."""
+    above, told = audit.over_all, []
+    if above.pairs_above:
+        told.append(
+            f"{above.pairs_above:,} of {above.pairs:,} pairs are above their threshold, of "
+            f"{above.people_above:,} people"
+        )
+    if audit.above_in_crowds:
+        are = (
+            "is in a crowd above its" if audit.above_in_crowds == 1 else "are in crowds above their"
+        )
+        told.append(
+            f"{counted(audit.above_in_crowds, 'pair')} of a person and a value that persists {are} "
+            "threshold"
+        )
+    return "; ".join(told)
+
+
 def _audit_sections(audit: Audit, show: Shown) -> list[Section]:
-    return [_measured(audit, show), _worst_cases(audit, show), _other_assumptions(audit, show)]
+    crowds = [crowds_section(audit.crowds, show=show, known_members=1)] if audit.crowds else []
+    of_pairs = [_worst_cases(audit, show), _other_assumptions(audit, show)]
+    about_pairs = [_measured(audit, show), *(of_pairs if audit.over_all.pairs else ())]
+    return [*crowds, *about_pairs] if audit.above_in_crowds else [*about_pairs, *crowds]
 
 
 def _measured(audit: Audit, show: Shown) -> Section:
-    numbered = list(enumerate(audit.releases, 1))
+    if not audit.over_all.pairs:
+        return Section(
+            "Measured",
+            lead="No group showed a protected value that changes between releases.",
+            notes=_notes(audit),
+        )
     return Section(
         "Measured",
         lead="The probability that an adversary who has all releases links a person to a "
@@ -171,9 +195,10 @@ def _measured(audit: Audit, show: Shown) -> Section:
             line_chart(
                 "Largest probability of a link",
                 [
-                    Line("so far", [(n, float(each.so_far.largest)) for n, each in numbered]),
-                    Line("alone", [(n, float(each.localised.largest)) for n, each in numbered]),
+                    _probabilities("so far", [each.so_far.largest for each in audit.releases]),
+                    _probabilities("alone", [each.localised.largest for each in audit.releases]),
                 ],
+                labels={float(n): each.label for n, each in enumerate(audit.releases, 1)},
                 x="release",
                 y="probability",
                 limit=float(audit.threshold),
@@ -204,15 +229,23 @@ def _measured(audit: Audit, show: Shown) -> Section:
                 ],
             )
         ],
-        notes=[
-            *audit.notes,
-            *(
-                f"Release {each.label}: {difference}"
-                for each in audit.agreement
-                for difference in each.differences
-            ),
-        ],
+        notes=_notes(audit),
     )
+
+
+def _probabilities(name: str, found: Sequence[Fraction]) -> Line:
+    """A line that tells the exact numbers of its releases."""
+    points = [(float(n), float(each)) for n, each in enumerate(found, 1)]
+    return Line(name, points, [exact(each) for each in found])
+
+
+def _notes(audit: Audit) -> list[str]:
+    differences = (
+        f"Release {each.label}: {difference}"
+        for each in audit.agreement
+        for difference in each.differences
+    )
+    return [*audit.notes, *differences]
 
 
 def _worst_cases(audit: Audit, show: Shown) -> Section:
@@ -309,16 +342,18 @@ def attack_result(found: Attacked) -> dict[str, Any]:
 
 
 def planned_outlooks(found: SeriesPlan, threshold: str) -> dict[str, Any]:
-    """Strategies compared, one tab each."""
-    mine = [each for each in found.outlooks if not threshold or each.threshold == threshold]
-    named = [(each.short_name, each) for each in mine or found.outlooks]
+    """Strategies compared under the threshold that was asked for, one tab each."""
+    mine = [each for each in found.outlooks if each.threshold == threshold]
+    named = [(each.short_name, each) for each in mine]
+    best = recommend(mine, threshold) if mine else found.recommendation
     return {
         "people": found.people,
         "releases_so_far": found.releases_so_far,
         "rehearsed": found.rehearsed_people,
         "return_rate": round(100 * found.return_rate.rate, 1),
-        "recommended": found.recommendation.name,
-        "reason": found.recommendation.reason,
+        "recommended": best.name,
+        "reason": best.reason,
+        "sections": _plain(persistence_section(found)) if found.costs else [],
         "chart": line_chart(
             "Mean size of groups with a protected value",
             [

@@ -95,8 +95,8 @@ def audit_foreign(
     *,
     releases: Sequence[Any],
     policy: str,
-    raw: Sequence[str] = (),
-    registry: str | None = None,
+    raw: Sequence[Any] = (),
+    registry: Any = None,
     tolerate: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """The same for releases that any tool made."""
@@ -104,10 +104,17 @@ def audit_foreign(
     from serigraph.policy import read_policy
     from serigraph.publishing.persistence import assumed_of_others
     from serigraph.tables.cells import counted
+    from serigraph.web.dialects import translated
     from serigraph.web.result_pages import audited
 
+    progress("reading")
     found = audit_releases(
-        releases, policy, raw=raw, registry=registry, tolerate=tolerate, progress=progress
+        translated(releases, policy),
+        policy,
+        raw=translated(raw, policy),
+        registry=translated([registry], policy)[0],
+        tolerate=tolerate,
+        progress=progress,
     ).audit
     title = f"Audit of {counted(len(releases), 'release')}"
     return audited(found, title, *assumed_of_others(read_policy(policy)))
@@ -119,13 +126,19 @@ def attack(
     series: str | None = None,
     releases: Sequence[Any] = (),
     policy: str | None = None,
-    raw: Sequence[str] = (),
-    registry: str | None = None,
+    raw: Sequence[Any] = (),
+    registry: Any = None,
 ) -> dict[str, Any]:
     """How far attacks come, on a series or on releases of any tool."""
     from serigraph import attack as attacked
+    from serigraph.web.dialects import translated
     from serigraph.web.result_pages import attack_result
 
+    if policy is not None:
+        progress("reading")
+        releases, raw, (registry,) = (
+            translated(each, policy) for each in (releases, raw, [registry])
+        )
     found = attacked(
         series, releases=releases, policy=policy, raw=raw, registry=registry, progress=progress
     )

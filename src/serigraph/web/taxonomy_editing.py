@@ -149,6 +149,16 @@ def in_force(policy: Policy, column: str) -> str:
         return path.read_text(encoding="utf-8-sig", errors="replace")
 
 
+def beginning(policy: Policy, column: str) -> str:
+    """The first lines of a column's taxonomy, to look at; or why it cannot be read."""
+    try:
+        lines = in_force(policy, column).splitlines()
+    except SerigraphError as error:
+        return error.what
+    more = [f"and {len(lines) - MOST:,} more lines"] if len(lines) > MOST else []
+    return "\n".join([*lines[:MOST], *more])
+
+
 def save(series: Path, column: str, text: str, digest: str) -> None:
     """Write the taxonomy of a column below the series, and name it in the policy.
 

@@ -23,10 +23,12 @@ _FOLDER = "serigraph-serve"
 
 @dataclass(frozen=True)
 class Upload:
-    """One file: ``key`` names it in forms, ``name`` is what its owner calls it."""
+    """One file: ``key`` names it in forms, ``name`` is what its owner calls it, and ``title`` tells
+    files of one name apart."""
 
     key: str
     name: str
+    title: str
     path: Path
     size: int
     sha256: str
@@ -39,9 +41,16 @@ class Uploads:
         _sweep(Path(tempfile.gettempdir()))
         self.folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}-{os.getpid()}-"))  # mode 0700
         self._known: dict[str, Upload] = {}
+        self._alike: dict[str, int] = {}  # files of each name, so far
 
     def all(self) -> tuple[Upload, ...]:
         return tuple(self._known.values())
+
+    def tables(self) -> tuple[Upload, ...]:
+        """Those that may be the next table, the likeliest first: no policy, and rather no release
+        or registry; then the latest."""
+        found = [each for each in reversed(self._known.values()) if seems(each.name) != "policy"]
+        return tuple(sorted(found, key=lambda each: seems(each.name) != "table"))
 
     def get(self, key: str) -> Upload:
         """The file of this key; ``InputRefused`` if there is none."""
@@ -76,7 +85,9 @@ class Uploads:
             if (known.name, known.sha256) == (shown, digest.hexdigest()):
                 shutil.rmtree(place, ignore_errors=True)  # it was dropped again
                 return known
-        self._known[key] = Upload(key, shown, path, size, digest.hexdigest())
+        self._alike[shown] = alike = self._alike.get(shown, 0) + 1
+        title = shown if alike == 1 else f"{shown} ({alike})"
+        self._known[key] = Upload(key, shown, title, path, size, digest.hexdigest())
         return self._known[key]
 
     def forget(self, key: str) -> None:
@@ -94,6 +105,20 @@ class Uploads:
         """Delete everything."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self._known.clear()
+
+
+def seems(name: str) -> str:
+    """What a file seems to be, by its name.
+
+    >>> [seems(name) for name in ("policy.toml", "release-2.csv", "registry.csv", "2024H1.csv")]
+    ['policy', 'release', 'registry', 'table']
+    """
+    words = name.lower()
+    if words.endswith(".toml"):
+        return "policy"
+    if "registry" in words or "population" in words:
+        return "registry"
+    return "release" if "release" in words or "anonym" in words else "table"
 
 
 def _sweep(folder: Path) -> None:

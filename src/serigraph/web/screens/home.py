@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from importlib import import_module
+from threading import Thread
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -23,7 +25,15 @@ def show(desk: Desk, request: Request, form: Form) -> Response:
 def cards(desk: Desk, request: Request, form: Form) -> Response:
     """What the catalog of each series says."""
     desk.jobs.warm()
-    return desk.page("cards.html", cards=[_card(place) for place in desk.places.all()])
+    answer = desk.page("cards.html", cards=[_card(place) for place in desk.places.all()])
+    Thread(target=_load_others, daemon=True).start()
+    return answer
+
+
+def _load_others() -> None:
+    """Load the screens that come next, while somebody looks at this one."""
+    for name in ("series", "policy", "taxonomies", "planning", "publishing", "audit", "wizard"):
+        import_module(f"serigraph.web.screens.{name}")
 
 
 def _card(place: Place) -> dict[str, Any]:
@@ -56,6 +66,16 @@ async def upload(request: Request) -> Response:
 
 
 def forget(desk: Desk, request: Request, form: Form) -> Response:
-    """Delete a table that was handed in."""
+    """Delete a table that was handed in, and show the page again that it was on."""
     desk.uploads.forget(request.path_params["upload"])
-    return to("/", request)
+    return to(_page_before(request), request)
+
+
+def _page_before(request: Request) -> str:
+    """The page of ours that a request came from; otherwise the first one."""
+    try:
+        came = urlsplit(request.headers.get("referer", ""))
+    except ValueError:
+        return "/"
+    is_ours = came.netloc == request.headers.get("host") and came.path[1:2] not in ("/", "\\")
+    return (came._replace(scheme="", netloc="", fragment="").geturl() if is_ours else "") or "/"

@@ -19,6 +19,8 @@ from serigraph.privacy.thresholds import parse_threshold
 from serigraph.web import policy_editing
 from serigraph.web.desk import Desk, to
 from serigraph.web.forms import Form
+from serigraph.web.jobs import Job
+from serigraph.web.places import Place
 from serigraph.web.policy_text import PolicyText
 from serigraph.web.screens.policy import in_force
 from serigraph.web.screens.series import the_place
@@ -32,20 +34,39 @@ def show(desk: Desk, request: Request, form: Form) -> Response:
     """The sliders, at the policy's own values."""
     place = the_place(desk, request)
     policy, releases = read_policy(place.path / "policy.toml"), Series.open(place.path).releases()
-    planned = getattr(policy.strategy, "releases", 20)
+    job = _rehearsed(desk, place)
+    if desk.uploads.all():
+        desk.jobs.warm()
     return desk.page(
         "plan.html",
         place=place,
         policy=policy,
-        threshold=str(policy.threshold),
-        releases=planned if isinstance(planned, int) else 20,
+        asked=job.about["asked"] if job else _asked_by(policy),
         least=len(releases) + 1,
-        returning=_RETURNING,
         is_frozen=bool(releases),
-        tables=desk.uploads.all(),
-        job=desk.jobs.latest("plan", place.key),
+        tables=desk.uploads.tables(),
+        job=job,
         saved=request.query_params.get("saved") == "1",
     )
+
+
+def _asked_by(policy: Policy) -> dict[str, Any]:
+    """Where the sliders are before they are moved."""
+    planned = getattr(policy.strategy, "releases", 20)
+    return {
+        "threshold": str(policy.threshold),
+        "releases": planned if isinstance(planned, int) else 20,
+        "return_rate": _RETURNING,
+        "minimum_group_size": policy.guarantee.minimum_group_size,
+    }
+
+
+def _rehearsed(desk: Desk, place: Place) -> Job | None:
+    """The latest rehearsal, unless the policy has changed since."""
+    job = desk.jobs.latest("plan", place.key)
+    if job is None or job.about["digest"] != policy_editing.digest_of(in_force(place)):
+        return None
+    return job
 
 
 def ratios(desk: Desk, request: Request, form: Form) -> Response:
@@ -101,11 +122,12 @@ def rehearse(desk: Desk, request: Request, form: Form) -> Response:
         ),
         "most_rehearsed": REHEARSED,
     }
-    for other in (desk.jobs.latest("plan", place.key),):
-        if other is not None:
-            desk.jobs.cancel(other.key)  # its sliders have moved on
+    if (other := desk.jobs.latest("plan", place.key)) is not None:
+        desk.jobs.cancel(other.key)  # its sliders have moved on
+    asked = {name: arguments[name] for name in ("threshold", "releases", "minimum_group_size")}
     about = {
-        "minimum_group_size": arguments["minimum_group_size"],
+        "asked": {**asked, "return_rate": _RETURNING if rate is None else round(float(100 * rate))},
+        "table": form.text("table"),
         "digest": policy_editing.digest_of(in_force(place)),
     }
     return desk.job(desk.start("plan", arguments, "Rehearsing", place=place, about=about))
@@ -127,8 +149,8 @@ def adopt(desk: Desk, request: Request, form: Form) -> Response:
     edit.replace(("strategy",), found[0]["section"].splitlines()[1:])
     if Fraction(found[0]["threshold"]) != policy.threshold:
         edit.set(("guarantee",), {"threshold": found[0]["threshold"], "l": None})
-    if job.about["minimum_group_size"] != policy.guarantee.minimum_group_size:
-        edit.set(("guarantee",), {"minimum_group_size": job.about["minimum_group_size"]})
+    if (size := job.about["asked"]["minimum_group_size"]) != policy.guarantee.minimum_group_size:
+        edit.set(("guarantee",), {"minimum_group_size": size})
     policy_editing.save(place.path, str(edit), form.text("digest"))
     return to(f"/series/{place.key}/plan?saved=1", request)
 

@@ -24,7 +24,7 @@ def show(desk: Desk, request: Request, form: Form) -> Response:
         "policy.html",
         place=place,
         screen=_screen(place, text, text),
-        tables=desk.uploads.all(),
+        tables=desk.uploads.tables(),
         chosen="",
         values=None,
         saved=request.query_params.get("saved") == "1",
@@ -40,7 +40,7 @@ def edit(desk: Desk, request: Request, form: Form) -> Response:
         "policy_form.html",
         place=place,
         screen=_screen(place, text, in_force(place), known),
-        tables=desk.uploads.all(),
+        tables=desk.uploads.tables(),
         chosen=form.text("table"),
         values=values,
     )

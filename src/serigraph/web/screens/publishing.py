@@ -10,9 +10,15 @@ from starlette.responses import Response
 
 import serigraph
 from serigraph.errors import InputRefused
-from serigraph.publishing.published import pair_of
-from serigraph.reporting.draft_page import attacks_section, differences_section, rows_section
+from serigraph.publishing.published import SingledOut, pair_of
+from serigraph.reporting.draft_page import (
+    attacks_section,
+    differences_section,
+    rows_section,
+    values_section,
+)
 from serigraph.reporting.drafting import Draft
+from serigraph.reporting.page import singled_out_notes
 from serigraph.signing import SigningKey
 from serigraph.web.desk import Desk, to
 from serigraph.web.forms import Form
@@ -31,7 +37,7 @@ def show(desk: Desk, request: Request, form: Form) -> Response:
     return desk.page(
         "publish.html",
         place=place,
-        tables=desk.uploads.all(),
+        tables=desk.uploads.tables(),
         jobs=sorted((each for each in jobs if each), key=lambda each: each.begun)[-1:],
         drafts=[_facts(each) for each in serigraph.drafts(place.path)],
         options=_OPTIONS,
@@ -134,14 +140,18 @@ def rows(desk: Desk, request: Request, form: Form) -> Response:
 
 def _facts(draft: Draft) -> dict[str, Any]:
     figures = draft.figures
-    sections = (differences_section(draft.differences), attacks_section(draft.attacks))
+    sections = (
+        values_section(draft.value_list),
+        differences_section(draft.differences),
+        attacks_section(draft.attacks),
+    )
     return {
         "name": draft.name,
         "label": draft.label,
         "figures": figures,
         "worst": pair_of(figures["worst_in_release"]),
         "so_far": pair_of(figures["worst_in_series"]),
-        "notes": draft.notes,
+        "notes": (*singled_out_notes(SingledOut.of(figures)), *draft.notes),
         "obstacle": draft.obstacle,
         "approvals": draft.approvals,
         "approvals_asked": draft.approvals_asked,

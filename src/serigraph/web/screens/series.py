@@ -15,6 +15,7 @@ from serigraph.ledger import ReleaseRecord, Series
 from serigraph.records import WorstPair
 from serigraph.reporting.certificate import NAME
 from serigraph.reporting.documents import REPORT
+from serigraph.reporting.page import exact
 from serigraph.web.desk import Desk
 from serigraph.web.forms import Form
 from serigraph.web.places import Place
@@ -36,7 +37,7 @@ def show(desk: Desk, request: Request, form: Form) -> Response:
         releases=[_row(each) for each in releases],
         chain=releases[-1].chain if releases else "",
         chart=_timeline(releases),
-        tables=desk.uploads.all(),
+        tables=desk.uploads.tables(),
         jobs=[
             job
             for task in ("audit", "attack", "report", "verify")
@@ -73,8 +74,10 @@ def _timeline(releases: tuple[ReleaseRecord, ...]) -> str:
             Line(
                 "worst pair of the series",
                 [(n, float(Fraction(pair["probability"])) if pair else 0.0) for n, pair in pairs],
+                [exact(pair["probability"]) if pair else "nobody is exposed" for _, pair in pairs],
             )
         ],
+        labels={float(each.number): each.label for each in releases},
         x="release",
         y="probability",
         limit=float(Fraction(releases[-1].threshold)),

@@ -28,6 +28,9 @@ WAYS = {
 }
 
 
+_CHOSEN = ("by", "parts", "table", "file")
+
+
 def show(desk: Desk, request: Request, form: Form) -> Response:
     """The columns that may have one, and the tree that is edited."""
     place = the_place(desk, request)
@@ -38,8 +41,14 @@ def show(desk: Desk, request: Request, form: Form) -> Response:
     facts: dict[str, Any] = {
         "place": place,
         "columns": taxonomy_editing.columns(policy),
+        "texts": {
+            name: taxonomy_editing.beginning(policy, name)
+            for name, file in taxonomy_editing.columns(policy).items()
+            if file
+        },
+        "given": job.about if job else dict.fromkeys(("column", *_CHOSEN), ""),
         "ways": WAYS,
-        "tables": desk.uploads.all(),
+        "tables": desk.uploads.tables(),
         "job": job,
         "saved": request.query_params.get("saved") == "1",
     }
@@ -70,7 +79,7 @@ def build(desk: Desk, request: Request, form: Form) -> Response:
         "by": by,
         "parts": [desk.table(form.text("file"))] if by == IMPORTED else parts,
     }
-    about = {"column": column}
+    about = {"column": column, **{name: form.text(name) for name in _CHOSEN}}
     job = desk.start("taxonomy", arguments, "Reading the column", place=place, about=about)
     return to(f"/series/{place.key}/taxonomies?job={job.key}", request)
 

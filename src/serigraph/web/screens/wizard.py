@@ -23,7 +23,11 @@ def show(desk: Desk, request: Request, form: Form) -> Response:
     job = desk.jobs.get(request.query_params.get("job", ""))
     if job is not None and job.task != "inspect":
         job = None
-    facts: dict[str, Any] = {"job": job, "tables": desk.uploads.all(), "roots": desk.places.roots}
+    facts: dict[str, Any] = {
+        "job": job,
+        "tables": desk.uploads.tables(),
+        "roots": desk.places.roots,
+    }
     if job is None or job.state != "done" or job.result["problem"]:
         return desk.page("new.html", **facts)
     facts |= _facts(desk, job, job.result["policy"])
@@ -108,14 +112,14 @@ def _facts(desk: Desk, job: Job, text: str, form: Form | None = None) -> dict[st
         _folder(desk, job),
         before=found["policy"],
         known=found["columns"],
-        left_out=found["left_out"],
+        reasons=found["reasons"],
     )
     return {
         "found": found,
         "job": job,
         "screen": screen,
         "values": values,
-        "tables": desk.uploads.all(),
+        "tables": desk.uploads.tables(),
         "chosen": job.about["table"],
         "is_masked": True,
     }

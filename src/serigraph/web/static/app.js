@@ -5,12 +5,14 @@
 //   data-into     (form) send without leaving the page; the answer goes into this element
 //   data-live     (form) the same after every change of a field, to this address
 //                 a file of such a form is sent as text, and kept nowhere
+//   data-then     (form) and then, if a table is chosen, to this address, as data-into does; what is
+//                 there until the answer comes is of the settings before
 //   data-upload   (field) send the chosen files, then reload or choose them in data-chooses
 //   data-send     (button) send its form to this address, as data-into does; not by Enter
 //   data-copy     (button) copy this text; data-tab (button) show this panel
 "use strict";
 
-const POLL = 400, LOST = 2000, PAUSE = 250;
+const POLL = 400, LOST = 2000, PAUSE = 250, THEN = 400;
 
 async function send(address, body) {
   return fetch(address, { method: body === null ? "GET" : "POST", body,
@@ -44,6 +46,7 @@ async function put(target, answer, replaces) {
 }
 
 function begin(root) {
+  for (const each of root.querySelectorAll("svg.chart:not([tabindex])")) answering(each);
   for (const each of root.querySelectorAll("[data-post]")) {
     const address = each.dataset.post, form = each.closest("form");
     delete each.dataset.post;
@@ -63,7 +66,7 @@ function begin(root) {
 
 function poll(element) {
   const again = (pause) => setTimeout(async () => {
-    if (!element.isConnected) return;
+    if (!element.isConnected || element.closest(".outdated")) return;
     try {
       const answer = await send(element.dataset.poll, null);
       element.classList.remove("lost");
@@ -79,10 +82,12 @@ function poll(element) {
 async function submit(form, button, address) {
   const target = document.getElementById((address === form.dataset.live && form.dataset.liveInto) || (button && button.dataset.into) || form.dataset.into);
   const typed = form.typed;
-  const number = (form.number = (form.number || 0) + 1);
+  const number = (target.number = (target.number || 0) + 1);
   try {
     const answer = await send(address, await fieldsOf(form, button));
-    if (number === form.number && typed === form.typed) await put(target, answer);
+    if (number !== target.number || typed !== form.typed) return;
+    await put(target, answer);
+    if (address === form.dataset.then || button) outdated(target, false);
   } catch {
     target.textContent = "The server does not answer.";
   }
@@ -95,7 +100,13 @@ document.addEventListener("submit", (event) => {
   submit(form, button, (button && button.getAttribute("formaction")) || form.getAttribute("action"));
 });
 
-let waiting;
+// Marks what a panel shows as of the settings before: it cannot be acted on any more.
+function outdated(panel, isOutdated) {
+  panel.classList.toggle("outdated", isOutdated && panel.childElementCount > 0);
+  if (isOutdated) for (const each of panel.querySelectorAll("button:not([role=tab])")) each.disabled = true;
+}
+
+let waiting, then;
 document.addEventListener("input", (event) => {
   const form = event.target.form;
   const shown = event.target.dataset.shows && document.getElementById(event.target.dataset.shows);
@@ -109,6 +120,10 @@ document.addEventListener("input", (event) => {
   if (changed) changed.value = event.target.name;
   clearTimeout(waiting);
   waiting = setTimeout(() => submit(form, null, form.dataset.live), PAUSE);
+  if (!form.dataset.then) return;
+  outdated(document.getElementById(form.dataset.into), true);
+  clearTimeout(then);
+  if (form.elements.table) then = setTimeout(() => submit(form, null, form.dataset.then), THEN);
 });
 
 function filter(field) {
@@ -170,5 +185,42 @@ for (const type of ["dragover", "drop"]) {
     if (type === "drop") upload(zone.querySelector("[data-upload]"), event.dataTransfer.files);
   });
 }
+
+// A chart says at once what is under the pointer or, by the arrow keys, at the chosen place.
+const tip = document.createElement("p");
+tip.className = "tip";
+tip.setAttribute("role", "status");
+tip.hidden = true;
+document.body.append(tip);
+
+function answering(chart) {
+  for (const title of chart.querySelectorAll("title")) {
+    if (title.parentElement !== chart) title.parentElement.dataset.told = title.textContent;
+    title.remove(); // the browser would show it, later and smaller
+  }
+  if (chart.querySelector(".at")) chart.tabIndex = 0;
+}
+
+function tell(place) {
+  for (const each of document.querySelectorAll(".at.told")) each.classList.remove("told");
+  tip.hidden = !place;
+  if (!place) return;
+  place.classList.add("told");
+  tip.textContent = place.dataset.told;
+  const box = place.getBoundingClientRect(), right = document.documentElement.clientWidth - tip.offsetWidth - 8;
+  tip.style.left = `${Math.max(8, Math.min(box.left + box.width / 2 - tip.offsetWidth / 2, right)) + scrollX}px`;
+  tip.style.top = `${Math.max(0, box.top + scrollY - tip.offsetHeight)}px`;
+}
+
+document.addEventListener("pointerover", (event) => tell(event.target.closest("svg.chart .at")));
+document.addEventListener("focusout", (event) => { if (event.target.closest("svg.chart")) tell(null); });
+document.addEventListener("keydown", (event) => {
+  const chart = event.target.closest("svg.chart");
+  if (!chart || !["ArrowLeft", "ArrowRight", "Escape"].includes(event.key)) return;
+  const places = [...chart.querySelectorAll(".at")], now = places.findIndex((each) => each.classList.contains("told"));
+  event.preventDefault();
+  if (event.key === "Escape") tell(null);
+  else tell(places[Math.max(0, Math.min(places.length - 1, event.key === "ArrowRight" ? now + 1 : now - 1))]);
+});
 
 begin(document);
