@@ -59,6 +59,7 @@ def begin(
     query: str = "",
     also: Sequence[Any] = (),
     persistence: Persistence | None = None,
+    releases: int = 0,
     progress: Progress = no_progress,
 ) -> NewSeries:
     """Create the folder of a series, with a policy proposed from a table.
@@ -67,8 +68,10 @@ def begin(
     the guess is wrong; ``plain`` names columns to publish as they are, beside the values. ``also``
     are tables of the same people at other times, from which it is measured which values persist;
     ``query`` reads these too. ``persistence`` is what the publisher knows of the values:
-    "transient", "permanent" or "any". Where all values are transient, every strategy is rehearsed
-    with a sample of the people, and the policy has the best.
+    "transient", "permanent" or "any". ``releases`` is how many to plan for; values that are too
+    common for so many are left unprotected. Without it, the plan is as long as it can be. Where all
+    values are transient, every strategy is rehearsed with a sample of the people, and the policy
+    has the best.
     """
     progress("reading")
     reading = Reading(query=query or None)
@@ -80,6 +83,7 @@ def begin(
         plain=plain,
         also=[read_table(each, reading) for each in also],
         persistence=persistence,
+        releases=releases,
         progress=progress,
     )
     made = Series.create(
