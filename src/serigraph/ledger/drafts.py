@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from serigraph.arguments import text
 from serigraph.errors import DraftNotFound, DraftRefused, InputRefused, SerigraphError
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.encoding import EncodedParts
@@ -192,6 +193,7 @@ def find_draft(layout: Layout, name: str) -> KeptDraft:
     ``DraftNotFound`` if there is none, ``InputRefused`` if there are several, ``DraftRefused`` if
     its manifest was changed.
     """
+    name = text(name, "name")
     with storage_errors(layout.drafts):
         folder = layout.drafts / name
         if name and Path(name).name == name and folder.is_dir() and not folder.is_symlink():

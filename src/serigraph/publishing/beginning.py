@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from serigraph.arguments import names, several, whole
 from serigraph.ledger import Series
 from serigraph.policy import Persistence, Reading
 from serigraph.publishing.proposal import propose_policy
@@ -55,11 +56,11 @@ def begin(
     *,
     person: str = "",
     sensitive: str | Sequence[str] = "",
-    plain: Sequence[str] = (),
+    plain: str | Sequence[str] = (),
     query: str = "",
-    also: Sequence[Any] = (),
+    also: Any = (),
     persistence: Persistence | None = None,
-    releases: int = 0,
+    releases: int | str = 0,
     progress: Progress = no_progress,
 ) -> NewSeries:
     """Create the folder of a series, with a policy proposed from a table.
@@ -79,11 +80,11 @@ def begin(
         read_table(table, reading),
         shown(table),
         person=person,
-        sensitive=sensitive,
-        plain=plain,
-        also=[read_table(each, reading) for each in also],
+        sensitive=names(sensitive, "sensitive"),
+        plain=names(plain, "plain"),
+        also=[read_table(each, reading) for each in several(also)],
         persistence=persistence,
-        releases=releases,
+        releases=whole(releases, "releases", least=0),
         progress=progress,
     )
     made = Series.create(
