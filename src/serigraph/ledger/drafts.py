@@ -66,7 +66,7 @@ _TYPES = {
     **dict.fromkeys(("number", "newcomers", "members", "groups"), int),
     **dict.fromkeys(("policy", "protected", "summary", "about", "parts", "files", "beside"), dict),
 }
-_AGAIN = "discard it with 'serigraph drafts SERIES --discard NAME', and draft the table again"
+_AGAIN = "discard it with 'serigraph drafts SERIES discard NAME', and draft the table again"
 
 
 @dataclass(frozen=True, repr=False)
