@@ -235,13 +235,21 @@ def plain_figures(proof: Proof, population: Population) -> dict[str, object]:
     plain = population.plain
     if not plain.width:
         return {}
-    cells = plain.hash_rows()
+    cells = plain.hash_rows().to_numpy()
     of_group = proof.group[proof.present].astype(np.uint64) * np.uint64(_SPREAD)
     return {
         "plain_columns": plain.width,
-        "plain_unique_in_group": int((cells ^ pl.Series(of_group)).is_unique().sum()),
-        "plain_unique_in_table": int(cells.is_unique().sum()),
+        "plain_unique_in_group": _unique(cells ^ of_group),
+        "plain_unique_in_table": _unique(cells),
     }
+
+
+def _unique(hashes: NDArray[np.uint64]) -> int:
+    """How many of the hashes occur once. Sorting takes a tenth of the time of a hash table."""
+    in_order = np.sort(hashes)
+    differs = np.ones(len(in_order) + 1, dtype=np.bool_)  # from the one before
+    np.not_equal(in_order[1:], in_order[:-1], out=differs[1 : len(in_order)])
+    return int(np.count_nonzero(differs[1:] & differs[:-1]))
 
 
 Measure = Callable[[VerifiedRelease, Plan, Past, pl.Series], Any]
