@@ -38,6 +38,15 @@ threshold = "{threshold}"
 form = "{form}"
 files = ["{file}"]
 """
+SEVERAL = """\
+[sensitive.diagnosis]
+[sensitive.diagnosis.protected.persistence]
+default = "transient"
+[sensitive.procedure]
+[sensitive.procedure.protected.persistence]
+default = "transient"
+[plain]
+"""  # twelve plain columns follow
 CONSTANT = 'name = "constant"\nreleases = 20\nreplan = false'
 GEOMETRIC = 'name = "geometric"\nfactor = 2'
 NAMES = np.array([f"diagnosis {number:03d}" for number in range(VALUES)])
@@ -54,6 +63,15 @@ def policy(
     return POLICY.format(
         form=form, strategy=strategy, protected=protected, threshold=threshold, file=file
     )
+
+
+def policy_of_records(kinds: dict[str, str]) -> str:
+    """A policy on two sensitive columns and the plain ones of these kinds."""
+    before, _, rest = policy(form="generalised").partition("[sensitive]\n")
+    plain = "".join(f'{name} = "{kind}"\n' for name, kind in kinds.items())
+    guarantee = rest[rest.index("[guarantee]\n") :]
+    least = guarantee.replace("[strategy]", "minimum_group_size = 5\n[strategy]")
+    return before + SEVERAL + plain + least
 
 
 def _people(ids: np.ndarray) -> dict[str, np.ndarray]:
@@ -91,6 +109,25 @@ def people_with_values(ids: np.ndarray, chance: np.random.Generator) -> pl.DataF
     """These people, each with a value drawn anew."""
     values = NAMES[chance.choice(VALUES, len(ids), p=shares())]
     return pl.DataFrame({"person": ids, **_people(ids), "diagnosis": values})
+
+
+def records(people: int) -> tuple[pl.DataFrame, dict[str, str]]:
+    """A table with twenty columns: ids, five quasi-identifiers, two sensitive columns and twelve
+    plain ones, whose kinds are returned too."""
+    chance = np.random.default_rng(17)
+    found = table(people, 1)
+    found = found.with_columns(
+        procedure=NAMES[chance.choice(VALUES, people, p=shares())],
+        **{f"count_{n}": chance.integers(0, 100, people) for n in range(4)},
+        **{f"amount_{n}": np.round(chance.lognormal(6, 1, people), 2) for n in range(3)},
+        **{f"text_{n}": chance.choice(NAMES[:20], people) for n in range(3)},
+        **{
+            f"day_{n}": pl.Series(chance.integers(18_000, 20_000, people, np.int32)).cast(pl.Date)
+            for n in range(2)
+        },
+    )
+    kinds = {"count": "numeric", "amount": "numeric", "text": "text", "day": "date"}
+    return found, {name: kinds[name.split("_")[0]] for name in found.columns[8:]}
 
 
 def registry(people: int) -> pl.DataFrame:

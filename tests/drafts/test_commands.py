@@ -40,10 +40,10 @@ def test_from_the_draft_to_the_release(folder: Path) -> None:
     assert "report, with rows before and after" in told.out
     assert name in run("drafts", clinic).out
     assert name in run("status", clinic).out
-    shown = run("drafts", clinic, "--show", "second", "--json").json
+    shown = run("drafts", clinic, "show", "second", "--json").json
     assert shown["name"] == name
     assert shown["differences"]["since"] == "first"
-    assert run("drafts", clinic, "--show", name).out.startswith(f"Draft {name}")
+    assert run("drafts", clinic, "show", name).out.startswith(f"Draft {name}")
     out = run("publish", "--draft", name, "--series", clinic, "--json").json
     assert (out["release"], out["label"]) == (2, "second")
     assert out["figures"]["present"] == shown["figures"]["present"]
@@ -57,11 +57,9 @@ def test_removing_one(folder: Path) -> None:
     before = digest_of_series(clinic) | {"drafts": "folder"}
     made = run("draft", *of_table(folder), "--json").json
     assert [each["name"] for each in run("drafts", clinic, "--json").json] == [made["name"]]
-    assert run("drafts", clinic, "--discard", "second", "--json").json == {
-        "discarded": made["name"]
-    }
+    assert run("drafts", clinic, "discard", "second", "--json").json == {"discarded": made["name"]}
     assert digest_of_series(clinic) == before
-    assert run("drafts", clinic, "--discard", "second").code == 6
+    assert run("drafts", clinic, "discard", "second").code == 6
 
 
 def test_a_dry_run_leaves_nothing(folder: Path) -> None:
@@ -96,8 +94,8 @@ def test_neither_a_table_nor_a_draft_or_both(folder: Path) -> None:
     clinic = folder / "clinic"
     assert run("publish", "--series", clinic).code == 3
     assert "leave out the table" in run("publish", *of_table(folder)[:3], "--draft", "x").err
-    assert run("drafts", clinic, "--show", "a", "--discard", "b").code == 3
-    assert run("drafts", clinic, "--show", "a").code == 6
+    assert run("drafts", clinic, "discard").code == 3
+    assert run("drafts", clinic, "show", "a").code == 6
 
 
 def test_approving(folder: Path) -> None:

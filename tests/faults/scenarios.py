@@ -290,7 +290,7 @@ _COMMANDS: dict[str, tuple[type[Scenario], tuple[str, ...]]] = {
     PUBLISHING: (Publishing, _PUBLISH),
     DRAFTING: (Drafting, ("draft", _SECOND, "--series", _SERIES)),
     APPROVING: (Approving, ("approve", "second", "--series", _SERIES, "--key", "{folder}/key")),
-    DISCARDING: (Discarding, ("drafts", _SERIES, "--discard", "second")),
+    DISCARDING: (Discarding, ("drafts", _SERIES, "discard", "second")),
     PUBLISHING_A_DRAFT: (PublishingADraft, ("publish", "--draft", "second", "--series", _SERIES)),
     UNDOING: (Recovering, ("status", _SERIES)),
     FINISHING: (Recovering, ("status", _SERIES)),

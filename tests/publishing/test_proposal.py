@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import random
+import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from serigraph.errors import TableError
-from serigraph.policy import Policy, parse_policy
+import serigraph
+from serigraph.errors import InputRefused, TableError
+from serigraph.policy import Policy, parse_policy, read_policy
+from serigraph.privacy.strategies import ConstantRatio
+from serigraph.publishing.beginning import NewSeries
+from serigraph.publishing.first_plan import SPARE, THRESHOLD
 from serigraph.publishing.proposal import Proposal, propose_policy
 from serigraph.tables import Prepared, prepare, read_table
 
@@ -254,3 +260,151 @@ def test_free_text_may_be_named_as_sensitive_but_gets_a_note(tmp_path: Path) -> 
     proposal = propose_policy(clinic(), "t.csv", sensitive="remark")
     assert accepted(clinic(), proposal, tmp_path)[0].sensitive.column == "remark"
     assert any("'remark' would be published unchanged" in note for note in proposal.notes)
+
+
+def claims(seed: int, people: int = 400) -> pl.DataFrame:
+    """A table with amounts and dates, other ones for each seed; nobody keeps any."""
+    who, draw = random.Random(1), random.Random(seed)
+    days = [f"{draw.randint(1, 28)}.{draw.randint(1, 12)}.2024" for _ in range(people)]
+    amounts = [f"{draw.lognormvariate(6, 1):.2f}".replace(".", ",") for _ in range(people)]
+    return pl.DataFrame(
+        {
+            "id": list(range(people)),
+            "age": [str(who.randint(18, 90)) for _ in range(people)],
+            "sex": [who.choice("FM") for _ in range(people)],
+            "amount": [draw.choice(["?", "", each, each, each]) for each in amounts],
+            "paid on": days,
+            "visits": [str(draw.choice([0, 0, 0, 0, 0, 0, 1, 2, 3, 4])) for _ in range(people)],
+            "drg_code": [str(draw.randint(100, 120)) for _ in range(people)],
+        }
+    )
+
+
+def publish_all(begun: NewSeries, tables: Sequence[pl.DataFrame]) -> None:
+    for number, table in enumerate(tables, 1):
+        found = serigraph.publish(table, begun.path, label=f"r{number}", progress=None)
+        assert found.figures["suppressed_values"] == 0
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "width"),
+    [
+        ("amount", "numeric", "[1-9]0?"),
+        ("paid on", "date", "[0-9]+ days"),
+        ("visits", "numeric", ""),
+    ],
+)
+def test_near_numbers_and_dates_are_protected_together(
+    column: str, kind: str, width: str, tmp_path: Path
+) -> None:
+    tables = [claims(seed) for seed in range(3)]
+    begun = serigraph.init(
+        tmp_path / "s", tables[0], sensitive=column, persistence="transient", releases=3
+    )
+    policy = read_policy(begun.policy)
+    assert policy.only_column.kind == kind
+    assert policy.only_column.form == "single"
+    assert re.fullmatch(width, policy.protected.closeness or "")
+    assert (policy.protected.values == ()) == bool(width)
+    assert policy.protected.excepted == (() if width else ("0",))
+    widest = begun.value_list.classes if width else {}
+    assert all(sum(each.people for each in held) <= 20 for held in widest.values())
+    publish_all(begun, tables)
+
+
+def test_the_proposed_interval_is_a_class_that_can_be_published(tmp_path: Path) -> None:
+    table = claims(0)
+    begun = serigraph.init(tmp_path / "s", table, sensitive="amount", persistence="transient")
+    text = begun.policy.read_text(encoding="utf-8")
+    text = re.sub(r'^# (\[protected\.classes\]|"any of them".*)$', r"\1", text, flags=re.M)
+    begun.policy.write_text(text, encoding="utf-8")
+    publish_all(begun, [table])
+    (held,) = read_policy(begun.policy).protected.classes["any of them"]
+    amounts = (float(each.replace(",", ".")) for each in table["amount"] if each not in ("?", ""))
+    high = sum(each >= float(held.removeprefix(">= ")) for each in amounts)
+    assert f'"any of them" = ["{held}"]  # {high} of 400 people' in text
+
+
+def test_numbers_that_may_persist_are_protected_one_by_one(tmp_path: Path) -> None:
+    begun = serigraph.init(tmp_path / "s", claims(1), sensitive="amount")
+    policy = read_policy(begun.policy)
+    assert (policy.only_column.kind, policy.protected.values) == ("numeric", "all")
+    assert policy.protected.closeness is None
+    assert "\n# closeness = " in begun.policy.read_text(encoding="utf-8")
+    publish_all(begun, [claims(1)])
+
+
+def test_columns_of_every_kind_are_proposed_together(tmp_path: Path) -> None:
+    tables = [claims(seed) for seed in range(3)]
+    named = ["amount", "paid on", "visits", "drg_code"]
+    begun = serigraph.init(tmp_path / "s", tables[0], sensitive=named, persistence="transient")
+    columns = read_policy(begun.policy).sensitive_columns
+    assert [columns[name].kind for name in named] == ["numeric", "date", "numeric", "text"]
+    publish_all(begun, tables)
+
+
+def test_dates_that_are_sensitive_or_plain_have_the_format_of_all(tmp_path: Path) -> None:
+    both = claims(1).with_columns(
+        pl.col("paid on").str.to_date("%d.%m.%Y").dt.strftime("%d/%m/%Y").alias("paid on"),
+        pl.lit("03/04/2024").alias("sent"),
+    )
+    how = {"sensitive": "paid on", "plain": ["sent"], "persistence": "transient"}
+    publish_all(begun := serigraph.init(tmp_path / "s", both, **how), [both])
+    assert read_policy(begun.policy).reading.date_format == "%d/%m/%Y"
+    unclear = both.with_columns(pl.lit("2024-02-01").alias("paid on"))
+    with pytest.raises(TableError) as refused:
+        serigraph.init(tmp_path / "t", unclear, **how)
+    assert "'sent'" in refused.value.problems[0]
+
+
+def adult(seed: int, people: int = 300) -> pl.DataFrame:
+    """People with an occupation, of which some are common, and one of two classes of salary: as
+    many hold each of them in every table, and others."""
+    who, draw = random.Random(1), random.Random(seed)
+    held = [f"occupation {number}" for number in [*range(14), *range(4), *range(3)]] * people
+    classes = ["<=50K", "<=50K", "<=50K", ">50K"] * people
+    return pl.DataFrame(
+        {
+            "id": list(range(people)),
+            "age": [who.randint(18, 90) for _ in range(people)],
+            "sex": [who.choice("FM") for _ in range(people)],
+            "occupation": draw.sample(held[:people], people),
+            "salary-class": draw.sample(classes[:people], people),
+        }
+    )
+
+
+@pytest.mark.parametrize("releases", [0, 5])
+def test_a_column_too_common_to_protect_does_not_shorten_the_plan(
+    releases: int, tmp_path: Path
+) -> None:
+    tables = [adult(seed) for seed in range(releases or 3)]
+    begun = serigraph.init(
+        tmp_path / "s",
+        tables[0],
+        sensitive=["occupation", "salary-class"],
+        persistence="transient",
+        releases=releases,
+    )
+    policy = read_policy(begun.policy)
+    assert policy.strategy.given()["releases"] == (releases or 3)
+    columns = policy.sensitive_columns
+    assert set(columns["salary-class"].protected.excepted) == {"<=50K", ">50K"}
+    assert any("salary-class: nothing of this column is protected" in x for x in begun.notes)
+    counts = dict(tables[0]["occupation"].value_counts().rows())
+    most = 300 * (1 - SPARE) / ConstantRatio(releases or 3).preview(THRESHOLD, 1)[0]
+    common = {name for name, held in counts.items() if held > most}
+    assert set(columns["occupation"].protected.excepted) == common
+    assert bool(common) == bool(releases)
+    publish_all(begun, tables)
+
+
+def test_a_known_column_may_be_plain_but_gets_a_note(tmp_path: Path) -> None:
+    how = {"person": "id", "sensitive": "drg_code", "persistence": "transient"}
+    noted = [
+        propose_policy(claims(1), "t.csv", **how, plain=[name]).notes for name in ("age", "amount")
+    ]
+    told = ["outsiders usually do" in "".join(notes) for notes in noted]
+    assert told == [True, False]
+    with pytest.raises(InputRefused, match="both the person's id and a plain column"):
+        propose_policy(claims(1), "t.csv", **how, plain=["id"])

@@ -28,11 +28,11 @@ def test_every_row_is_measured_and_two_runs_can_be_compared(tmp_path: Path) -> N
     run("benchmarks.speed", *options)
     (result,) = tmp_path.glob("speed-*.json")
     rows = json.loads(result.read_text())["rows"]
-    assert len(rows) == len({row["work"] for row in rows}) == 25
+    assert len(rows) == len({row["work"] for row in rows}) == 26
     assert all(row["figure"] > 0 and row["target"] for row in rows)
     assert sum("failed (ModuleNotFoundError)" in row["unit"] for row in rows) == 3
     stages = [row["stages"] for row in rows if "stages" in row]
-    assert len(stages) == 9
+    assert len(stages) == 10
     assert all(sum(each.values()) > 0 for each in stages)
     shown = run("benchmarks.compare", result, result)
     assert shown.count("+0%") == len(rows)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from serigraph.arguments import real, several, whole
 from serigraph.attacking.attendance import Attendance
 from serigraph.attacking.background import BackgroundKnowledge
 from serigraph.attacking.definetti import DeFinetti
@@ -85,14 +86,14 @@ class Attacked(ShortRepr):
 def attack(  # an argument for each option of the command
     series: str | os.PathLike[str] | Series | None = None,
     *,
-    releases: Sequence[Any] = (),
+    releases: Any = (),
     policy: str | Path | Policy | None = None,
-    raw: Sequence[Any] = (),
+    raw: Any = (),
     registry: Any = None,
     draft: str = "",
-    sample: int | None = None,
-    highest_lift: float | None = None,
-    seed: int | None = None,
+    sample: int | str | None = None,
+    highest_lift: float | str | None = None,
+    seed: int | str | None = None,
     progress: Callable[..., None] = lambda *_: None,
 ) -> Attacked:
     """Attack a series, or releases of any tool made under a policy.
@@ -101,15 +102,18 @@ def attack(  # an argument for each option of the command
     attacks that need rows or quasi-identifiers are then not run. ``draft`` names a draft of the
     series, which is attacked as its next release; its table is then the last of ``raw``. At
     most ``sample`` bets of each attack count. ``highest_lift`` replaces the limit of the policy.
-    ``seed`` makes the draws repeatable.
+    ``seed`` makes the draws repeatable. ``releases`` and ``raw`` are one or several.
     """
-    draw = np.random.default_rng(seed)
+    releases, raw = several(releases), several(raw)
+    limit = None if highest_lift is None else real(highest_lift, "highest_lift", least=1)
+    most = None if sample is None else whole(sample, "sample")
+    draw = np.random.default_rng(None if seed is None else whole(seed, "seed", least=0))
     if draft and releases:
         raise InputRefused(
             "a draft is attacked with the series that it belongs to, not with releases of any tool",
             remedy="give the series alone, or leave out the draft",
         )
-    if sample is not None and sample < 1:
+    if most is not None and most < 1:
         raise InputRefused("a sample has at least one bet", remedy="give a larger sample, or none")
     progress("reading")
     if series is not None and not releases:
@@ -125,11 +129,11 @@ def attack(  # an argument for each option of the command
     findings = []
     for number, each in enumerate(ATTACKS):
         progress("attacking", number, len(ATTACKS))
-        findings.append(run(each, target.evidence, target.truth, draw, sample))
+        findings.append(run(each, target.evidence, target.truth, draw, most))
     return Attacked(
         people=target.evidence.people,
         releases=tuple(seen.label for seen in target.evidence.releases),
         findings=tuple(findings),
-        highest_lift=target.highest_lift if highest_lift is None else highest_lift,
+        highest_lift=target.highest_lift if limit is None else limit,
         notes=target.notes,
     )

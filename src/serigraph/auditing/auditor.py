@@ -7,8 +7,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from serigraph.errors import InputRefused
-
 if TYPE_CHECKING:
     from serigraph.auditing.agreement import Agreement
     from serigraph.auditing.alikeness import FoundCrowds
@@ -53,13 +51,3 @@ class ThisMachine:
         from serigraph.auditing.in_memory import AuditorInMemory
 
         return nullcontext(AuditorInMemory(series))
-
-
-def refuse_name(engine: object) -> None:
-    """``InputRefused`` if the engine is given by name."""
-    if isinstance(engine, str):
-        raise InputRefused(
-            "the engine must be an object, not a name",
-            where="engine",
-            remedy="give serigraph.Local() or serigraph.Spark()",
-        )

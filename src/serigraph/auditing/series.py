@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from serigraph.auditing.auditor import Auditing, ThisMachine, refuse_name
+from serigraph.arguments import refuse_name
+from serigraph.auditing.auditor import Auditing, ThisMachine
 from serigraph.auditing.result import Examined, audit_of, notes_on_known_members
 from serigraph.errors import SeriesError
 from serigraph.ledger import Series, notes_on_unknown

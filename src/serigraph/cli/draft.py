@@ -47,7 +47,7 @@ def command(  # an option each
     """Make the next release of a series and keep it as a draft: verified, attacked, not published.
 
     A draft is as confidential as the table. serigraph publish --draft NAME publishes its files as
-    they are; serigraph drafts SERIES --discard NAME removes it.
+    they are; serigraph drafts SERIES discard NAME removes it.
     """
     from serigraph.reporting.drafting import STAGES, draft
 

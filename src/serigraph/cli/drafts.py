@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from shlex import quote
+from typing import Annotated, Literal
 
 import typer
 
@@ -14,27 +15,33 @@ from serigraph.errors import InputRefused
 
 def command(
     series: Annotated[Path, typer.Argument(help="Folder of the series.")],
-    show: Annotated[str, typer.Option(metavar="NAME", help="Show everything of this draft.")] = "",
-    discard: Annotated[str, typer.Option(metavar="NAME", help="Remove this draft.")] = "",
+    what: Annotated[
+        Literal["show", "discard"] | None,
+        typer.Argument(help="Show everything of one draft, or remove it."),
+    ] = None,
+    name: Annotated[str, typer.Argument(help="The name of this draft.")] = "",
     as_json: Json = False,
 ) -> None:
-    """List the drafts of a series, show one, or remove one.
+    """List the drafts of a series, show one, or remove one: serigraph drafts SERIES show NAME.
 
     The beginning of a name will do if no other begins like this.
     """
     from serigraph.reporting.drafting import discard_draft, drafts, one_draft
 
-    if show and discard:
-        raise InputRefused("a draft is shown or removed, not both", remedy="leave out one of them")
-    if discard:
-        removed = discard_draft(series, discard)
+    if what and not name:
+        raise InputRefused(
+            f"there is no name of a draft to {what}",
+            remedy=f"give one: serigraph drafts {quote(str(series))} {what} NAME",
+        )
+    if what == "discard":
+        removed = discard_draft(series, name)
         if as_json:
             print_json({"discarded": removed})
         else:
             say(f"Draft {removed} is removed; nothing was published.")
         return
-    if show:
-        found = one_draft(series, show)
+    if what == "show":
+        found = one_draft(series, name)
         if as_json:
             print_json(draft_json(found))
             return

@@ -38,24 +38,20 @@ def command(
     release without its table shows the figures recorded when it was published.
     """
     from serigraph.utility import QueryPlan, evaluate
+    from serigraph.utility.evaluation import STAGES
 
-    given = tables or []
-    with stages([_count(done, len(given)) for done in range(len(given) + 1)]) as progress:
+    with stages(STAGES) as progress:
         found = evaluate(
             series,
-            given,
+            tables or (),
             registry=registry,
             plan=QueryPlan(queries, columns, selectivity, seed),
-            progress=lambda done: progress(_count(done, len(given))),
+            progress=progress,
         )
     if as_json:
         print_json(_as_plain(found))
     else:
         _tell(found)
-
-
-def _count(done: int, total: int) -> str:
-    return f"{done} of {total} tables"
 
 
 def _as_plain(found: Evaluation) -> dict[str, Any]:

@@ -52,6 +52,14 @@ def command(  # an option each
             "nothing [default: any, unless --also shows that they pass]"
         ),
     ] = None,
+    releases: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="How many releases to plan for; values too common for so many are left "
+            "unprotected [default: as many as protect most]",
+        ),
+    ] = 0,
     as_json: Json = False,
 ) -> None:
     """Start a series: propose a policy from the first table."""
@@ -69,6 +77,7 @@ def command(  # an option each
             query=query,
             also=also or (),
             persistence=persistence,
+            releases=releases,
             progress=progress,
         )
     if as_json:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from serigraph.auditing.auditor import ThisMachine, refuse_name
+from serigraph.arguments import refuse_name
+from serigraph.auditing.auditor import ThisMachine
 from serigraph.errors import InputRefused
 from serigraph.ledger import Series
 

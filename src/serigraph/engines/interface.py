@@ -235,17 +235,25 @@ def plain_figures(proof: Proof, population: Population) -> dict[str, object]:
     plain = population.plain
     if not plain.width:
         return {}
-    of_group = pl.Series(proof.group[proof.present].astype(np.uint64) * np.uint64(_SPREAD))
+    cells = plain.hash_rows().to_numpy()
+    of_group = proof.group[proof.present].astype(np.uint64) * np.uint64(_SPREAD)
     if proof.cohorts is not None:
         # Where values are shown once, no plain cell stands beside them.
-        is_shown = ~plain.select(pl.all_horizontal(pl.all().is_null())).to_series()
-        plain, of_group = plain.filter(is_shown), of_group.filter(is_shown)
-    cells = plain.hash_rows()
+        is_shown = ~plain.select(pl.all_horizontal(pl.all().is_null())).to_series().to_numpy()
+        cells, of_group = cells[is_shown], of_group[is_shown]
     return {
         "plain_columns": plain.width,
-        "plain_unique_in_group": int((cells ^ of_group).is_unique().sum()),
-        "plain_unique_in_table": int(cells.is_unique().sum()),
+        "plain_unique_in_group": _unique(cells ^ of_group),
+        "plain_unique_in_table": _unique(cells),
     }
+
+
+def _unique(hashes: NDArray[np.uint64]) -> int:
+    """How many of the hashes occur once. Sorting takes a tenth of the time of a hash table."""
+    in_order = np.sort(hashes)
+    differs = np.ones(len(in_order) + 1, dtype=np.bool_)  # from the one before
+    np.not_equal(in_order[1:], in_order[:-1], out=differs[1 : len(in_order)])
+    return int(np.count_nonzero(differs[1:] & differs[:-1]))
 
 
 Measure = Callable[[VerifiedRelease, Plan, Past, pl.Series], Any]

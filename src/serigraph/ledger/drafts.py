@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from serigraph.arguments import text
 from serigraph.errors import DraftNotFound, DraftRefused, InputRefused, SerigraphError
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.encoding import EncodedParts
@@ -66,7 +67,7 @@ _TYPES = {
     **dict.fromkeys(("number", "newcomers", "members", "groups"), int),
     **dict.fromkeys(("policy", "protected", "summary", "about", "parts", "files", "beside"), dict),
 }
-_AGAIN = "discard it with 'serigraph drafts SERIES --discard NAME', and draft the table again"
+_AGAIN = "discard it with 'serigraph drafts SERIES discard NAME', and draft the table again"
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,6 +192,7 @@ def find_draft(layout: Layout, name: str) -> KeptDraft:
     ``DraftNotFound`` if there is none, ``InputRefused`` if there are several, ``DraftRefused`` if
     its manifest was changed.
     """
+    name = text(name, "name")
     with storage_errors(layout.drafts):
         folder = layout.drafts / name
         if name and Path(name).name == name and folder.is_dir() and not folder.is_symlink():

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
+from serigraph.arguments import real
 from serigraph.errors import (
     ImpossibleState,
     LedgerDamaged,
@@ -207,7 +208,7 @@ class Series:
         is read, or before the commit. Without a ``commit`` in the block nothing changes, and staged
         files are discarded. Errors raised in the block pass through.
         """
-        with writer_of(self._layout, wait, compare) as writer:
+        with writer_of(self._layout, real(wait, "wait", least=0), compare) as writer:
             yield writer
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from pydantic import ValidationError
 
+from serigraph.arguments import exactly
 from serigraph.errors import InputRefused
 from serigraph.policy import Policy
 from serigraph.policy.strategy import (
@@ -72,7 +73,10 @@ def candidates(
     sections: list[StrategyForm] = [
         _section(AdaptiveStrategy, name="adaptive", releases=releases),
         *(_section(ConstantStrategy, releases=each) for each in (lengths or [releases])),
-        *(_section(GeometricStrategy, name="geometric", factor=each) for each in (factors or [2])),
+        *(
+            _section(GeometricStrategy, name="geometric", factor=exactly(each))
+            for each in (factors or [2])
+        ),
         _section(ScheduleStrategy, name="schedule", link_chances=chances),
     ]
     in_force = policy.strategy_for(links, shares)
@@ -95,7 +99,7 @@ def _threshold(given: Threshold) -> Fraction:
     (Fraction(3, 10), Fraction(1, 3), Fraction(1, 3))
     """
     try:
-        return parse_threshold(Fraction(repr(float(given))) if isinstance(given, float) else given)
+        return parse_threshold(exactly(given))
     except (TypeError, ValueError) as error:
         raise InputRefused(
             f"a plan cannot compare the threshold {given!r}: {error}",

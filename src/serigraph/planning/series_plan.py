@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from serigraph.arguments import real, several, whole
 from serigraph.charts import figure
 from serigraph.errors import InputRefused
 from serigraph.ledger import Reader, Series
@@ -74,12 +75,13 @@ def plan(  # one keyword per option of a plan; one straight sequence
     series: str | os.PathLike[str] | Series,
     *,
     registry: Any = None,
-    releases: int = 20,
-    return_rate: float | None = None,
+    releases: int | str = 20,
+    return_rate: float | str | None = None,
+    threshold: Threshold | Sequence[Threshold] = (),
     thresholds: Threshold | Sequence[Threshold] = (),
-    lengths: int | Sequence[int] = (),
+    lengths: int | str | Sequence[int | str] = (),
     factors: Threshold | Sequence[Threshold] = (),
-    minimum_group_size: int | None = None,
+    minimum_group_size: int | str | None = None,
     query: str = "",
     most_rehearsed: int = 4_000,
     progress: Callable[[str], None] = lambda _stage: None,
@@ -87,17 +89,14 @@ def plan(  # one keyword per option of a plan; one straight sequence
     """Compare strategies on the table of the next release; nothing is written.
 
     ``releases`` is the planned length of the series, including releases already out.
-    ``thresholds`` (0.5 or "1/2"; an integer is l), ``lengths`` (k' of the constant ratio) and
-    ``factors`` (alpha of the geometric strategy), one or several, are tried in all combinations,
-    all with ``minimum_group_size``, if it is given, in place of the policy's. A float is the
-    decimal number that was typed. Group sizes
-    come from rehearsals of all releases ahead, with at most ``most_rehearsed`` people, by the
-    engine that makes real releases.
+    ``thresholds`` or ``threshold`` (0.5 or "1/2"; an integer is l), ``lengths`` (k' of the constant
+    ratio) and ``factors`` (alpha of the geometric strategy), one or several, are tried in all
+    combinations, all with ``minimum_group_size``, if it is given, in place of the policy's. A float
+    is the decimal number that was typed. Group sizes come from rehearsals of all releases ahead,
+    with at most ``most_rehearsed`` people, by the engine that makes real releases.
     """
-    if return_rate is not None and not 0 <= return_rate <= 1:
-        raise InputRefused(
-            "the return rate must be between 0 and 1", remedy="correct --return-rate"
-        )
+    releases, rate = whole(releases, "releases"), _share(return_rate)
+    most_rehearsed = whole(most_rehearsed, "most_rehearsed", least=1)
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     policy = _with_size(read_policy(opened.path / "policy.toml"), minimum_group_size)
     ledger = opened.reader()
@@ -120,7 +119,7 @@ def plan(  # one keyword per option of a plan; one straight sequence
     # Rehearsals need no plain columns.
     population = replace(prepared.population, plain=pl.DataFrame())
     progress("recalling")
-    rate = return_rate_of(opened, past, population, return_rate)
+    returning = return_rate_of(opened, past, population, rate)
     names = [value.name for value in population.protected]
     sample, sampled_history = sampled(
         population, ledger.history(population.ids, names), most_rehearsed
@@ -142,17 +141,17 @@ def plan(  # one keyword per option of a plan; one straight sequence
         sampled_history,
         _standing(ledger, policy) if past else None,
         ahead,
-        rate.rate,
+        returning.rate,
     )
     compared = candidates(
         policy,
         ledger.link_gaps,
         outset.shares,
         releases=releases,
-        return_rate=rate.rate,
-        thresholds=_several(thresholds),
-        lengths=_several(lengths),
-        factors=_several(factors),
+        return_rate=returning.rate,
+        thresholds=(*several(threshold), *several(thresholds)),
+        lengths=[whole(each, "lengths") for each in several(lengths)],
+        factors=several(factors),
     )
     outlooks = []
     for candidate in compared if is_transient.any() or not len(is_transient) else ():
@@ -170,18 +169,18 @@ def plan(  # one keyword per option of a plan; one straight sequence
             compared[0].section.strategy,
             outset.stage,
             releases=ahead,
-            return_rate=rate.rate,
+            return_rate=returning.rate,
         ),
         has_registry=registry is not None,
         releases=ahead,
-        return_rate=rate.rate,
+        return_rate=returning.rate,
     )
     return SeriesPlan(
         people=population.size,
         present=int(population.present.sum()),
         releases_so_far=len(past),
         releases_ahead=ahead,
-        return_rate=rate,
+        return_rate=returning,
         rehearsed_people=sample.size,
         values=fits(population, compared[0], outset.cover),
         value_list=prepared.value_list,
@@ -194,14 +193,19 @@ def plan(  # one keyword per option of a plan; one straight sequence
     )
 
 
-def _several(given: Any) -> Sequence[Any]:
-    """What was typed as a list; one thing is a list of one."""
-    return given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
+def _share(given: float | str | None) -> float | None:
+    rate = None if given is None else real(given, "return_rate")
+    if rate is not None and not 0 <= rate <= 1:
+        raise InputRefused(
+            "the return rate must be between 0 and 1", remedy="correct --return-rate"
+        )
+    return rate
 
 
-def _with_size(policy: Policy, size: int | None) -> Policy:
-    if size is None:
+def _with_size(policy: Policy, given: int | str | None) -> Policy:
+    if given is None:
         return policy
+    size = whole(given, "minimum_group_size")
     if size < 1:
         raise InputRefused("a group has at least one member", remedy="give a larger size, or none")
     guarantee = policy.guarantee.model_copy(update={"minimum_group_size": size})

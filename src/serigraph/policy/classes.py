@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from datetime import MAXYEAR, date
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from serigraph.privacy.thresholds import exact_number
@@ -101,11 +102,22 @@ class Closeness:
             raise ValueError('a width is a decimal number above 0, such as "1000"')
         return Closeness(width, kind)
 
-    @property
+    @cached_property
     def step(self) -> Fraction:
         return (
             Fraction(max(1, self.width // _STEPS)) if self.kind == "date" else self.width / _STEPS
         )
+
+    @cached_property
+    def _length(self) -> Fraction:
+        """Of an interval, in steps."""
+        return (self.width + self.step) / self.step
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        """The names of intervals by their numbers, as far as they were asked for: many values lie
+        in the same ones."""
+        return {}
 
     def around(self, place: Fraction) -> Iterator[str]:
         """The names of the intervals that a place is in.
@@ -115,11 +127,14 @@ class Closeness:
         >>> list(Closeness.of("1 day", "date").around(Fraction(719164)))
         ['from 1970-01-01 to below 1970-01-03', 'from 1970-01-02 to below 1970-01-04']
         """
-        wide = self.width + self.step
-        last = math.floor(place / self.step)
-        for number in range(math.floor((place - wide) / self.step) + 1, last + 1):
-            start = number * self.step
-            yield f"from {self._text(start)} to below {self._text(start + wide)}"
+        start = place / self.step
+        for number in range(math.floor(start - self._length) + 1, math.floor(start) + 1):
+            name = self._names.get(number)
+            if name is None:
+                low, end = number * self.step, (number + self._length) * self.step
+                name = f"from {self._text(low)} to below {self._text(end)}"
+                self._names[number] = name
+            yield name
 
     def _text(self, place: Fraction) -> str:
         if self.kind == "date":

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from serigraph.arguments import names, several, whole
 from serigraph.ledger import Series
 from serigraph.policy import Persistence, Reading
 from serigraph.publishing.proposal import propose_policy
@@ -55,10 +56,11 @@ def begin(  # an argument for each option of the command
     *,
     person: str = "",
     sensitive: str | Sequence[str] = "",
-    plain: Sequence[str] = (),
+    plain: str | Sequence[str] = (),
     query: str = "",
-    also: Sequence[Any] = (),
+    also: Any = (),
     persistence: Persistence | None = None,
+    releases: int | str = 0,
     progress: Progress = no_progress,
 ) -> NewSeries:
     """Create the folder of a series, with a policy proposed from a table.
@@ -67,8 +69,10 @@ def begin(  # an argument for each option of the command
     the guess is wrong; ``plain`` names columns to publish as they are, beside the values. ``also``
     are tables of the same people at other times, from which it is measured which values persist;
     ``query`` reads these too. ``persistence`` is what the publisher knows of the values:
-    "transient", "permanent" or "any". Where all values are transient, every strategy is rehearsed
-    with a sample of the people, and the policy has the best.
+    "transient", "permanent" or "any". ``releases`` is how many to plan for; values that are too
+    common for so many are left unprotected. Without it, the plan is as long as it can be. Where all
+    values are transient, every strategy is rehearsed with a sample of the people, and the policy
+    has the best.
     """
     progress("reading")
     reading = Reading().asking(query)
@@ -76,10 +80,11 @@ def begin(  # an argument for each option of the command
         read_table(table, reading),
         shown(table),
         person=person,
-        sensitive=sensitive,
-        plain=plain,
-        also=[read_table(each, reading) for each in also],
+        sensitive=names(sensitive, "sensitive"),
+        plain=names(plain, "plain"),
+        also=[read_table(each, reading) for each in several(also)],
         persistence=persistence,
+        releases=whole(releases, "releases", least=0),
         progress=progress,
     )
     made = Series.create(

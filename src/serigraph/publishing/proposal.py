@@ -14,13 +14,20 @@ from serigraph.errors import TableError
 from serigraph.policy import Persistence, Policy, Reading
 from serigraph.publishing import persistence_section, strategy_section
 from serigraph.publishing.first_plan import (
-    FEWEST_RELEASES,
     MOST_RELEASES,
     THRESHOLD,
     FirstPlan,
     first_plan,
+    first_plans,
 )
 from serigraph.publishing.first_release import shown_once, strategies
+from serigraph.publishing.proposed_numbers import (
+    Nearby,
+    SensitiveKind,
+    kind_line,
+    kind_of,
+    nearby,
+)
 from serigraph.publishing.proposed_persistence import (
     ProposedPersistence,
     proposed_persistence,
@@ -32,7 +39,8 @@ from serigraph.publishing.proposed_records import (
     check_rows_agree,
     classes_across,
     column_sections,
-    missing_texts,
+    guesses_of,
+    known_to_outsiders,
     plain_section,
 )
 from serigraph.publishing.toml_text import key, one_line, quoted
@@ -74,6 +82,7 @@ def propose_policy(
     plain: Sequence[str] = (),
     also: Sequence[pl.DataFrame] = (),
     persistence: Persistence | None = None,
+    releases: int = 0,
     progress: Progress = no_progress,
 ) -> Proposal:
     """A policy under which the table can be published, made from guesses to be checked.
@@ -81,30 +90,43 @@ def propose_policy(
     ``source`` names the table in the text. ``person`` and ``sensitive`` name the id column and the
     sensitive columns if the guess is wrong, ``plain`` the plain ones. From ``also``, tables of the
     same people at other times, it is measured which values persist; ``persistence`` is what the
-    publisher states. Raises ``TableError`` if no column fits a role, or if it is not clear which
-    one does.
+    publisher states. The plan is for so many ``releases``; for 0, for as many as protect most.
+    Raises ``TableError`` if no column fits a role, or if it is not clear which one does.
     """
     sensitive = tuple(filter(None, [sensitive] if isinstance(sensitive, str) else sensitive))
-    check_records(table, sensitive, plain)
+    check_records(table, person, sensitive, plain)
     others = [*sensitive[1:], *plain]
-    roles = guess_roles(table.drop(others), person=person, sensitive=next(iter(sensitive), ""))
+    roles = guess_roles(
+        table.drop(others),
+        person=person,
+        sensitive=next(iter(sensitive), ""),
+        others=guesses_of(table, others),
+    )
+    roles = replace(roles, notes=(*roles.notes, *known_to_outsiders(plain)))
     _refuse_formulas([*roles.quasi_identifiers, roles.sensitive, *others])
     check_rows_agree(table, plain, roles.person)
-    texts = missing_texts(table, [roles.sensitive, *others])
-    roles = replace(roles, missing_texts=tuple(sorted(texts.union(roles.missing_texts))))
+    kinds = {name: kind_of(table[name]) for name in (roles.sensitive, *sensitive[1:])}
     paths = _taxonomy_paths(roles)
     rest = [*plain_section(table, plain), *_rest(roles)]
     described = [*_head(source), *_person(roles), *_quasi_identifiers(roles, paths)]
-    if len(sensitive) > 1:
+    if len(kinds) > 1:
+        asked = (persistence, releases)
         around = (described, rest)
-        return _of_several([table, *also], sensitive, roles, paths, around, persistence, progress)
-    head = [*described, *_sensitive(roles)]
+        return _of_several([table, *also], kinds, roles, paths, around, asked, progress)
+    head = [*described, *_sensitive(roles, kinds[roles.sensitive])]
     read = _parsed([*head, *_guarantee(), *rest])
     holders, people = _holders(table, read)
     tables = [table, *also] if also else []
-    plan, over_time = _planned(tables, read, holders, people, persistence)
+    plan, over_time = _planned(tables, read, holders, people, persistence, releases)
+    near = nearby(holders, people, kinds[roles.sensitive])
+    is_close = bool(near and near.width) and not (over_time.persists or over_time.over_time)
+    if near and is_close:
+        plan = _plan_of_nearby(near, roles.sensitive, releases)
     of_records = bool(plain)
-    protected = [*_protected(plan), *persistence_section.section(over_time, of_records=of_records)]
+    protected = [
+        *_protected(plan, near, is_close=is_close),
+        *persistence_section.section(over_time, of_records=of_records),
+    ]
     lines = [*head, *protected, *_guarantee(plan)]
     files = _taxonomy_files(table, roles, paths)
     text, outlooks = _with_strategy(table, files, (lines, rest), plan, progress)
@@ -118,6 +140,7 @@ def propose_policy(
         strategies=outlooks,
         notes=(
             *roles.notes,
+            *_few_people(people),
             *_notes(plan),
             *persistence_section.notes(over_time, cost, of_records=of_records),
         ),
@@ -136,29 +159,31 @@ def _refuse_formulas(columns: Sequence[str]) -> None:
 
 def _of_several(
     tables: Sequence[pl.DataFrame],
-    sensitive: Sequence[str],
+    kinds: Mapping[str, SensitiveKind],
     roles: Roles,
     paths: dict[str, str],
     around: tuple[list[str], list[str]],
-    stated: Persistence | None,
+    asked: tuple[Persistence | None, int],
     progress: Progress,
 ) -> Proposal:
     """A policy with a section for each sensitive column, ``around`` which its other lines are."""
     (described, rest), table = around, tables[0]
-    sections = column_sections(table, sensitive, roles.person)
+    sections = column_sections(table, kinds, roles.person)
     head = [*described, *(line for each in sections.values() for line in each)]
     read = _parsed([*head, *_guarantee(), *rest])
-    found = {name: _holders(table, read.of_column(name)) for name in sensitive}
-    plans, over_time = _planned_of_several(tables, read, found, stated)
-    shortest = min(plans.values(), key=lambda plan: plan.releases)
+    found = {name: _holders(table, read.of_column(name)) for name in kinds}
+    near = {name: nearby(*found[name], kind) for name, kind in kinds.items()}
+    plans, over_time, close = _planned_of_several(tables, read, found, near, asked)
+    tightest = max(plans.values(), key=lambda plan: plan.commonest / plan.people)
     lines = list(described)
-    for name in sensitive:
-        place = f"sensitive.{key(name)}.protected"
-        lines += [*sections[name], *_protected(plans[name], place)]
-        lines += persistence_section.section(over_time, place, of_records=True)
-    lines += [*classes_across(sensitive), *_guarantee(shortest)]
+    for name in kinds:
+        section = f"sensitive.{key(name)}.protected"
+        lines += sections[name]
+        lines += _protected(plans[name], near[name], section, is_close=name in close)
+        lines += persistence_section.section(over_time, section, of_records=True)
+    lines += [*classes_across(near), *_guarantee(tightest)]
     files = _taxonomy_files(table, roles, paths)
-    text, outlooks = _with_strategy(table, files, (lines, rest), shortest, progress)
+    text, outlooks = _with_strategy(table, files, (lines, rest), tightest, progress)
     cost = shown_once(table, text, files) if over_time.persists else None
     holders = pl.concat(
         holders.with_columns((pl.lit(qualifier(name)) + pl.col("value")).alias("value"))
@@ -168,15 +193,18 @@ def _of_several(
         policy_text=text,
         files=files,
         roles=roles,
-        sensitive=tuple(sensitive),
+        sensitive=tuple(kinds),
         value_list=list_values(_parsed(lines), holders),
         strategies=outlooks,
         notes=(
             *roles.notes,
+            *_few_people(tightest.people),
             *(
                 f"{name}: {note}"
                 for name, plan in plans.items()
-                for note in _notes(plan, f"sensitive.{key(name)}.protected")
+                for note in _notes(
+                    plan, f"sensitive.{key(name)}.protected", is_tightest=plan is tightest
+                )
             ),
             *persistence_section.notes(over_time, cost, of_records=True),
         ),
@@ -187,17 +215,15 @@ def _planned_of_several(
     tables: Sequence[pl.DataFrame],
     policy: Policy,
     found: Mapping[str, tuple[pl.DataFrame, int]],
-    stated: Persistence | None,
-) -> tuple[dict[str, FirstPlan], ProposedPersistence]:
-    """Which values of each column to protect, and what to assume of all of them over time."""
-
-    def plans_if(persists: bool) -> dict[str, FirstPlan]:
-        return {
-            name: first_plan(holders, people, name, persists=persists)
-            for name, (holders, people) in found.items()
-        }
-
-    plans = plans_if(persists=False)
+    near: Mapping[str, Nearby | None],
+    asked: tuple[Persistence | None, int],
+) -> tuple[dict[str, FirstPlan], ProposedPersistence, set[str]]:
+    """Which values of each column to protect, what to assume of all of them over time, and the
+    columns in which closeness is protected. ``asked`` are what the publisher states of values over
+    time, and for how many releases to plan."""
+    stated, releases = asked
+    releases = releases if stated == "transient" else 0
+    plans = first_plans(found, asked=releases)
     measured = [
         replace(each, name=qualified(name, each.name))
         for name, (holders, _) in found.items()
@@ -206,7 +232,22 @@ def _planned_of_several(
         if each.name not in plans[name].excepted
     ]
     proposed = proposed_persistence(stated, tuple(measured))
-    return (plans_if(persists=True) if proposed.persists else plans), proposed
+    if proposed.persists:
+        return first_plans(found, persists=True), proposed, set()
+    close = {} if measured else {name: each for name, each in near.items() if each and each.width}
+    if close:
+        filled = {name: (_fullest(each), each.all_people) for name, each in close.items()}
+        plans = first_plans({**found, **filled}, asked=releases)
+    return plans, proposed, set(close)
+
+
+def _plan_of_nearby(near: Nearby, column: str, releases: int) -> FirstPlan:
+    return first_plan(_fullest(near), near.all_people, column, asked=releases)
+
+
+def _fullest(near: Nearby) -> pl.DataFrame:
+    """How many people an interval has, as if it was a value."""
+    return pl.DataFrame({"value": ["interval"], "people": [near.fullest]})
 
 
 def _taxonomy_files(table: pl.DataFrame, roles: Roles, paths: dict[str, str]) -> dict[str, bytes]:
@@ -222,12 +263,13 @@ def _planned(
     holders: pl.DataFrame,
     people: int,
     stated: Persistence | None,
+    releases: int,
 ) -> tuple[FirstPlan, ProposedPersistence]:
     """Which values to protect, and what to assume of them over time; with several ``tables`` it is
     measured."""
     column = policy.only_column.column
     measured = values_in_tables(tables, policy, holders["value"].to_list()) if tables else ()
-    plan = first_plan(holders, people, column)
+    plan = first_plan(holders, people, column, asked=0 if stated != "transient" else releases)
     proposed = proposed_persistence(
         stated, tuple(each for each in measured if each.name not in plan.excepted)
     )
@@ -261,34 +303,42 @@ def _holders(table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, int]:
     return holders, ids.n_unique()
 
 
-def _notes(plan: FirstPlan, section: str = "protected") -> list[str]:
+def _few_people(people: int) -> list[str]:
+    if people >= MINIMUM_GROUP_SIZE:
+        return []
+    return [
+        f"the table has {counted(people, 'person', 'people')}, too few for a group of "
+        f"{MINIMUM_GROUP_SIZE}"
+    ]
+
+
+def _notes(plan: FirstPlan, section: str = "protected", *, is_tightest: bool = True) -> list[str]:
+    """What the publisher should check; the number of releases is due to the tightest plan."""
     notes = []
-    if plan.people < MINIMUM_GROUP_SIZE:
-        notes.append(
-            f"the table has {counted(plan.people, 'person', 'people')}, too few for a group of "
-            f"{MINIMUM_GROUP_SIZE}"
-        )
-    if plan.releases < MOST_RELEASES and not plan.persists:
+    is_short = plan.releases < MOST_RELEASES and not plan.persists and not plan.is_asked
+    if is_short and is_tightest:
         notes.append(
             f"the plan is for {counted(plan.releases, 'release')}, because "
             f"{plan.commonest / plan.people:.1%} of the people hold the commonest protected value; "
             "a population registry with each release (--registry) makes room for more"
         )
-    if plan.excepted:
+    if not plan.commonest:
+        notes.append(
+            "nothing of this column is protected, because each of its values is held by too many "
+            f"people, even for {counted(plan.fewest, 'release')}; to protect it, use a registry "
+            "and correct except, and otherwise leave the column out, or publish it as a plain one"
+        )
+    elif plan.excepted:
         are, them = ("is", "it") if len(plan.excepted) == 1 else ("are", "them")
         fits_once = max(plan.excepted.values()) * 2 <= plan.people
         notes.append(
             f"{counted(len(plan.excepted), 'value')} {are} held by too many people to be "
-            f"protected, even for {_fewest(plan)}; to protect {them}, use a registry"
+            f"protected, even for {counted(plan.fewest, 'release')}; to protect {them}, use a "
+            "registry"
             + " or plan a single release" * (fits_once and plan.releases > 1 and not plan.persists)
             + f", and remove {them} from except in [{section}]"
         )
     return notes
-
-
-def _fewest(plan: FirstPlan) -> str:
-    fewest = 1 if plan.persists else min(plan.releases, FEWEST_RELEASES)
-    return counted(fewest, "release")
 
 
 def _head(source: str) -> list[str]:
@@ -333,10 +383,11 @@ def _reason(guess: ColumnGuess) -> str:
     )
 
 
-def _sensitive(roles: Roles) -> list[str]:
+def _sensitive(roles: Roles, kind: SensitiveKind) -> list[str]:
     lines = [
         "[sensitive]",
         f"column = {quoted(roles.sensitive)}",
+        *kind_line(kind),
         f'form = "{roles.form}"  # {FORMS[roles.form]}; or single, rows, list, delimited',
     ]
     if roles.delimiter:
@@ -344,15 +395,22 @@ def _sensitive(roles: Roles) -> list[str]:
     return [*lines, 'missing = "no value"  # meaning of an empty cell; or "error": refuse it', ""]
 
 
-def _protected(plan: FirstPlan, section: str = "protected") -> list[str]:
-    lines = [
-        f"[{section}]",
-        'values = "all"  # including values that appear later; or a list of values; or instead:',
-        '                # file = "protected.txt" or rarest = "10%"',
-    ]
-    if plan.excepted:
+def _protected(
+    plan: FirstPlan, near: Nearby | None, section: str = "protected", *, is_close: bool
+) -> list[str]:
+    lines = [f"[{section}]"]
+    if near and is_close:
+        lines += near.values()
+    else:
         lines += [
-            f"# Not protected: too many people hold them, even for {_fewest(plan)}. If each",
+            'values = "all"  # including values that appear later; or a list of values; or',
+            '                # instead: file = "protected.txt" or rarest = "10%"',
+            *(near.closeness_if_transient() if near else ()),
+        ]
+    if plan.excepted:
+        fewest = counted(plan.fewest, "release")
+        lines += [
+            f"# Not protected: too many people hold them, even for {fewest}. If each",
             "# release comes with a population registry, remove the values that then fit.",
             "except = [",
             *(
@@ -360,6 +418,14 @@ def _protected(plan: FirstPlan, section: str = "protected") -> list[str]:
                 for name, held in plan.excepted.items()
             ),
             "]",
+        ]
+    if near:
+        return [
+            *lines,
+            "# An interval may also be protected as a class of values:",
+            f"# [{section}.classes]",
+            f'# "any of them" = [{quoted(near.example)}]{near.reason}',
+            "",
         ]
     return [
         *lines,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from serigraph.errors import InputRefused, TableError
 from serigraph.policy import Reading
+from serigraph.publishing.proposed_numbers import Nearby, SensitiveKind, kind_line
 from serigraph.publishing.toml_text import key, quoted
 from serigraph.tables.cells import read_text
-from serigraph.tables.column_guesses import guess_column
+from serigraph.tables.column_guesses import ColumnGuess, guess_column
 from serigraph.tables.people import contradicting_rows, missing_columns
 from serigraph.tables.sensitive_column import form_of
+from serigraph.tables.vocabulary import QUASI_IDENTIFIER, says
 
 FORMS = {
     "single": "one row per person, one value per row",
@@ -22,11 +24,22 @@ FORMS = {
 }
 
 
-def check_records(table: pl.DataFrame, sensitive: Sequence[str], plain: Sequence[str]) -> None:
+def check_records(
+    table: pl.DataFrame,
+    person: str,
+    sensitive: Sequence[str],
+    plain: Sequence[str],
+) -> None:
     """Refuse columns that are not there or have two roles."""
     named = [*sensitive, *plain]
     if problems := missing_columns(table, named, "the table"):
         raise TableError(problems[0], remedy="name a column that the table has", problems=problems)
+    if person and person in named:
+        role = "a plain column" if person in plain else "the sensitive column"
+        raise TableError(
+            f"column {person!r} cannot be both the person's id and {role}",
+            remedy="name two columns",
+        )
     if twice := sorted({name for name in named if named.count(name) > 1}):
         raise InputRefused(
             f"column {twice[0]!r} is named twice",
@@ -34,9 +47,22 @@ def check_records(table: pl.DataFrame, sensitive: Sequence[str], plain: Sequence
         )
 
 
-def missing_texts(table: pl.DataFrame, columns: Sequence[str]) -> set[str]:
-    """The texts that stand for missing cells in these columns."""
-    return {text for name in columns for text in guess_column(table[name]).missing_texts}
+def guesses_of(table: pl.DataFrame, columns: Sequence[str]) -> dict[str, ColumnGuess]:
+    """What each of these columns looks like."""
+    return {name: guess_column(table[name]) for name in columns}
+
+
+def known_to_outsiders(plain: Sequence[str]) -> list[str]:
+    """A note on plain columns that are otherwise quasi-identifiers, by their names."""
+    known = [name for name in plain if says(name, QUASI_IDENTIFIER)]
+    if not known:
+        return []
+    are, them = ("is", "it") if len(known) == 1 else ("are", "them")
+    return [
+        f"{', '.join(map(repr, known))} {are} plain, and no quasi-identifier, because you named "
+        f"{them} so: the promise assumes that nobody knows {them} of a person, which outsiders "
+        "usually do"
+    ]
 
 
 def check_rows_agree(table: pl.DataFrame, plain: Sequence[str], person: str) -> None:
@@ -52,16 +78,17 @@ def check_rows_agree(table: pl.DataFrame, plain: Sequence[str], person: str) -> 
 
 
 def column_sections(
-    table: pl.DataFrame, sensitive: Sequence[str], person: str
+    table: pl.DataFrame, kinds: Mapping[str, SensitiveKind], person: str
 ) -> dict[str, list[str]]:
-    """The section of each sensitive column, without what is protected."""
+    """The section of each sensitive column, of the given kind, without what is protected."""
     ids = read_text(table[person], Reading())[0]
     rows_repeat = ids.n_unique() < table.height
     found = {}
-    for name in sensitive:
+    for name, kind in kinds.items():
         form, delimiter = form_of(table[name], rows_repeat)
         lines = [
             f"[sensitive.{key(name)}]",
+            *kind_line(kind),
             f'form = "{form}"  # {FORMS[form]}; or single, rows, list, delimited',
         ]
         if delimiter:
@@ -70,16 +97,16 @@ def column_sections(
     return found
 
 
-def classes_across(sensitive: Sequence[str]) -> list[str]:
-    """How to write a class of values of several columns."""
-    first, second = sensitive[:2]
+def classes_across(near: Mapping[str, Nearby | None]) -> list[str]:
+    """How to write a class of values of several columns, given what is near each other in each."""
+    (first, its), (second, others) = list(near.items())[:2]
     return [
         "# A class of values of several columns is protected like a value:",
         '# [classes."any of them"]',
         '# threshold = "1/10"',
         '# [classes."any of them".values]',
-        f'# {key(first)} = ["one value"]',
-        f'# {key(second)} = ["another value"]',
+        f'# {key(first)} = ["{its.example if its else "one value"}"]',
+        f'# {key(second)} = ["{others.example if others else "another value"}"]',
         "",
     ]
 

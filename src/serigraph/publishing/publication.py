@@ -14,6 +14,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from serigraph.arguments import names, text
 from serigraph.engines import Engine, Local, Measure, engine_for
 from serigraph.engines.interface import Staged
 from serigraph.ledger import ReleaseDraft, Series, Writer, notes_on_unknown, storage_errors
@@ -91,12 +92,12 @@ def release(  # one keyword per option of a release; one straight sequence
     series: str | os.PathLike[str] | Series,
     *,
     registry: Any = None,
-    label: str = "",
+    label: str | int = "",
     query: str = "",
     allow_suppression: bool = False,
     new_people: bool = False,
     same_table: bool = False,
-    assume_transient: Collection[str] = (),
+    assume_transient: str | Collection[str] = (),
     wait: float = 0.0,
     after: str | None = None,
     sign: str | os.PathLike[str] | SigningKey | None = None,
@@ -138,7 +139,7 @@ def release(  # one keyword per option of a release; one straight sequence
         if ending is commit:
             check_sign_off(policy, rules)
         check_registry(writer.releases, policy, has_registry=registry is not None)
-        named = label or default_label(table, len(writer.releases) + 1)
+        named = text(label, "label") or default_label(table, len(writer.releases) + 1)
 
         progress("reading")
         sources = work.read(table, registry, policy, query)
@@ -152,7 +153,8 @@ def release(  # one keyword per option of a release; one straight sequence
         check_same_descriptions(facts, policy)
         people.check_unique_columns(rules)
         formulas = notes_on_formulas(policy, facts, rules)
-        overridden = overridden_values(assume_transient, policy, facts.choice)
+        assumed = names(assume_transient, "assume_transient")
+        overridden = overridden_values(assumed, policy, facts.choice)
 
         recalled = people.recall(named, progress)
         if not same_table:

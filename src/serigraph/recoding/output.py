@@ -17,7 +17,7 @@ from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import polars as pl
 
@@ -54,8 +54,11 @@ def texts_like_formulas(table: pl.DataFrame) -> dict[str, list[str]]:
     """The different texts of each column that a spreadsheet would run."""
     found = {}
     for column in table.select(pl.selectors.enum()):
-        texts = pl.DataFrame({"text": column.drop_nulls().unique().cast(pl.String)})
-        found[column.name] = texts.filter(is_formula(pl.col("text")))["text"].to_list()
+        texts = pl.DataFrame({"text": cast(pl.Enum, column.dtype).categories})
+        alike = texts.filter(is_formula(pl.col("text")))["text"]
+        if len(alike):  # rows are looked at only if there is reason to
+            alike = alike.filter(alike.is_in(column.unique().cast(pl.String).implode()))
+        found[column.name] = alike.to_list()
     return found
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from serigraph._version import __version__
+from serigraph.arguments import several
 from serigraph.auditing import SERIES_STAGES, Audit, audit_series
 from serigraph.auditing.cohorts import CohortsAfter
 from serigraph.auditing.figures import Figures
@@ -80,7 +81,7 @@ def report_series(
     series: str | os.PathLike[str] | Series,
     out: str | os.PathLike[str] | None = None,
     *,
-    raw: Sequence[Any] = (),
+    raw: Any = (),
     sign: str | os.PathLike[str] | SigningKey | None = None,
     progress: Callable[[str], None] = lambda _stage: None,
 ) -> SeriesReport:
@@ -88,8 +89,8 @@ def report_series(
 
     They go into ``out``, by default the folder ``report`` of the series, readable by their owner
     only; the series keeps a copy of the certificate. With ``raw``, the original tables of the
-    releases, the report also says how many holders are identified if values persist. ``sign`` is
-    the private key to sign the certificate with, or the path of one.
+    releases, one or several, the report also says how many holders are identified if values
+    persist. ``sign`` is the private key to sign the certificate with, or the path of one.
     Nothing is written if the files and the ledger disagree (``LedgerDamaged``) or the promise is
     broken (``GuaranteeExceeded``).
     """
@@ -97,7 +98,7 @@ def report_series(
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     releases = opened.releases()
     one_more = releases[-1].known_members + 1 if releases else 1
-    audit = audit_series(opened, raw=raw, known_members=one_more, progress=progress).audit
+    audit = audit_series(opened, raw=several(raw), known_members=one_more, progress=progress).audit
     _refuse_to_certify(audit, opened)
     folder = Path(out) if out is not None else opened.path / FOLDER
     with storage_errors(folder):

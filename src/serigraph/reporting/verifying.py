@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from serigraph.arguments import several
 from serigraph.auditing.agreement import compare_files
 from serigraph.auditing.cohort_agreement import compare_cohorts
 from serigraph.auditing.cohorts import alike_after_releases
@@ -108,8 +109,7 @@ def verify_certificate(
     given = Path(path).absolute()
     certificate = read_certificate(given)
     checks: list[str] = []
-    keys = () if key is None else (key,) if isinstance(key, str | os.PathLike) else key
-    signed = check_signatures(given, certificate, [PublicKey.read(each) for each in keys])
+    signed = check_signatures(given, certificate, [PublicKey.read(each) for each in several(key)])
     checks += signed.checks
     opened = None if files_only else _series(given, certificate, series)
     if certificate.kind == "release":

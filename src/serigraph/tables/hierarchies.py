@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 
 import polars as pl
 
+from serigraph.arguments import several
 from serigraph.errors import InputRefused, TableError, TaxonomyError
 from serigraph.model import Taxonomy
 from serigraph.policy import Reading, read_policy
@@ -80,7 +81,7 @@ def build_taxonomy(
     column: str,
     *,
     by: By,
-    parts: Sequence[Part] = (),
+    parts: Part | Sequence[Part] = (),
     query: str = "",
     series: str | os.PathLike[str] | None = None,
 ) -> BuiltTaxonomy:
@@ -102,7 +103,8 @@ def build_taxonomy(
         )
     reading = Reading() if series is None else read_policy(Path(series) / "policy.toml").reading
     rows = read_table(table, reading.asking(query))
-    above = [str(part) for part in parts] if by == "columns" else []
+    given = several(parts)
+    above = [str(part) for part in given] if by == "columns" else []
     if lacking := missing_columns(rows, [column, *above], "the table"):
         raise TableError("columns are missing", remedy="correct the names", problems=lacking)
     cells, problems = read_text(rows[column], reading)
@@ -111,7 +113,7 @@ def build_taxonomy(
     values = cells.drop_nulls().unique().sort()
     if values.is_empty():
         raise TableError(f"column {column!r} has no value", remedy="give another table")
-    taxonomy = _built(by, parts, values, rows, cells, reading)
+    taxonomy = _built(by, given, values, rows, cells, reading)
     lacking_rows = ~cells.is_in(list(taxonomy.leaves)) & cells.is_not_null()
     if lacking_rows.any():
         number = cells.filter(lacking_rows).n_unique()

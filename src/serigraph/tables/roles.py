@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,11 +43,19 @@ class Roles:
     notes: tuple[str, ...]
 
 
-def guess_roles(table: pl.DataFrame, *, person: str = "", sensitive: str = "") -> Roles:
+def guess_roles(
+    table: pl.DataFrame,
+    *,
+    person: str = "",
+    sensitive: str = "",
+    others: Mapping[str, ColumnGuess] | None = None,
+) -> Roles:
     """The roles of the columns; ``person`` and ``sensitive`` name columns that are known.
 
-    Columns that name people get none. Raises ``TableError`` where it is not clear which column is
-    the id or the sensitive one, and where no column can be a quasi-identifier.
+    Columns that name people get none. ``others`` are columns of the policy that are not in the
+    table: texts for missing cells and the format of dates have to fit them too. Raises
+    ``TableError`` where it is not clear which column is the id or the sensitive one, and where no
+    column can be a quasi-identifier.
     """
     if table.height == 0:
         raise TableError("the table is empty: it has no rows", remedy="give a table with rows")
@@ -81,7 +90,14 @@ def guess_roles(table: pl.DataFrame, *, person: str = "", sensitive: str = "") -
         name: why for name in rest if (why := _why_left_out(table[name], guesses[name], ids))
     }
     kept = {name: guesses[name] for name in rest if name not in left_out}
-    date_format, date_note, unclear = _date_format(kept)
+    known = {**(others or {}), sensitive: guesses[sensitive]}
+    date_format, date_note, unclear = _date_format({**kept, **known})
+    if wrong := [f"column {name!r}: {unclear[name]}" for name in known if name in unclear]:
+        raise TableError(
+            "it is not clear which dates these columns hold",
+            remedy="write all dates of the table in one way, such as 2024-01-31",
+            problems=wrong,
+        )
     left_out |= unclear
     kept = {name: guess for name, guess in kept.items() if name not in unclear}
     proposed = _known_to_outsiders(kept)
@@ -102,7 +118,13 @@ def guess_roles(table: pl.DataFrame, *, person: str = "", sensitive: str = "") -
         quasi_identifiers=proposed,
         left_out=left_out,
         missing_texts=tuple(
-            sorted({text for guess in proposed.values() for text in guess.missing_texts})
+            sorted(
+                {
+                    text
+                    for guess in (*proposed.values(), *known.values())
+                    for text in guess.missing_texts
+                }
+            )
         ),
         date_format=date_format,
         notes=tuple(filter(None, (*notes, date_note))),

@@ -8,7 +8,7 @@ import polars as pl
 
 from serigraph.errors import TableError
 from serigraph.policy import Reading
-from serigraph.tables.cells import counted, read_text
+from serigraph.tables.cells import counted, read_numbers, read_text
 from serigraph.tables.column_guesses import ColumnGuess
 from serigraph.tables.naming_columns import why_it_names_people
 from serigraph.tables.person_column import called
@@ -68,6 +68,8 @@ def form_of(column: pl.Series, rows_repeat: bool) -> tuple[Form, str]:
         if not cells.str.contains(delimiter, literal=True).any():
             continue
         items = cells.str.split(delimiter).explode().str.strip_chars()
+        if delimiter == "," and not read_numbers(cells, Reading())[1]:
+            continue  # a decimal comma
         # Names of diseases hold commas; lists repeat their items in many combinations.
         ratio = 2 if delimiter == "," else 1
         if items.n_unique() * ratio < cells.n_unique():

@@ -63,6 +63,7 @@ FREE_TEXT = (
     "bemerkung* kommentar* notiz* freitext* anmerkung* befund* beschreibung* remarque* "
     "commentaire* observation* observacion* comentario* descripcion* nota notas"
 )
+CODE = "code codes codigo* schluessel* drg* cpt hcpcs ops atc"
 AMOUNT = "salary* income* einkommen* gehalt* salaire* revenu* salario*"
 # The most telling first.
 SENSITIVE = (

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from serigraph.arguments import several
 from serigraph.errors import SeriesError, TableError
 from serigraph.ledger import ReleaseRecord, Series
 from serigraph.ledger.layout import Layout
 from serigraph.model import Population
 from serigraph.policy import Policy, read_policy
+from serigraph.runtime.progress import Progress, no_progress
+from serigraph.runtime.stages import shows_progress
 from serigraph.short_repr import ShortRepr
 from serigraph.tables import Prepared, ProtectedChoice, prepare, read_table
 from serigraph.tables.addresses import shown
@@ -38,6 +40,8 @@ from serigraph.utility.queries import QueryErrors, query_errors
 from serigraph.utility.rebuilding import rebuilt
 from serigraph.utility.same_people import refuse_other_people
 from serigraph.utility.workload import WorkloadKind
+
+STAGES = ("reading", "measuring")
 
 
 @dataclass(frozen=True)
@@ -86,20 +90,22 @@ class QueryPlan:
     seed: int = 1
 
 
+@shows_progress(STAGES)
 def evaluate(
     series: str | os.PathLike[str] | Series,
-    tables: Sequence[Any] = (),
+    tables: Any = (),
     *,
     registry: Any = None,
     plan: QueryPlan | None = None,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Progress = no_progress,
 ) -> Evaluation:
-    """Measure the releases of a series whose tables are given, in any order.
+    """Measure the releases of a series whose ``tables``, one or several, are given, in any order.
 
     ``registry`` is the population list that the releases were made with: absent members widen
     regions. Raises ``TableError`` if the series did not publish a table, or if the registry
     cannot be the one that its release was made with.
     """
+    given = several(tables)
     opened = series if isinstance(series, Series) else Series.open(Path(series))
     policy = read_policy(opened.path / "policy.toml")
     releases = opened.releases()
@@ -112,7 +118,8 @@ def evaluate(
     with tempfile.TemporaryDirectory() as folder:
         ledger = Path(folder) / "ledger"
         opened.export(ledger)
-        for number, table in enumerate(tables, 1):
+        for number, table in enumerate(given, 1):
+            progress("measuring", number - 1, len(given))
             where = shown(table) if isinstance(table, str | os.PathLike) else f"table {number}"
             release, prepared = _release_of(table, where, listed, policy, releases)
             raw = prepared.population
@@ -121,7 +128,6 @@ def evaluate(
                 prepared, listed is not None, published, group, release, Layout(opened.path), where
             )
             found.append(_measured(release, raw, published, group, policy, plan or QueryPlan()))
-            progress(number)
     measured = {each.release for each in found}
     return Evaluation(
         tuple(sorted(found, key=lambda each: each.release)),
