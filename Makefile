@@ -28,7 +28,7 @@ help:
 	@echo "make bench-growth    a release and an audit after 10 and after 200 releases"
 	@echo "make bench-persistence what comparing releases tells where values persist, by law and form"
 	@echo "make attacks         attacks on releases of several methods, ours among them, as a page"
-	@echo "make blindness       the exact minimality attack on 500 small tables of each kind"
+	@echo "make blindness       whether groups tell who holds: exactly on small tables, measured on large"
 	@echo "make bench-spark     Spark beside the local engine: time and traffic at 1M, 3M, 10M people"
 	@echo "make bench-utility   group sizes and errors of queries by strategy, in five settings"
 	@echo "make reproduce       the paper's study and what goes beyond it"
