@@ -122,7 +122,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--instances", type=int, default=500)
-    parser.add_argument("--seeds", type=int, default=12)
+    parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--out", type=Path, default=Path("bench-out/blindness.json"))
     given = parser.parse_args()
     content: dict[str, object] = {"bar": float(BAR)}
