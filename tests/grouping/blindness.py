@@ -21,6 +21,9 @@ from serigraph.runtime.randomness import SeededRandomness
 from serigraph.verification import RememberedReleases
 
 HELD = 10_000
+# The upper end of the lift of any position. Cells full of holders are cut between them, so that
+# holders of frequent values are found at edges a little more often: see the page on grouping.
+BARS: dict[Values, float] = {"rare": 1.05, "frequent": 1.12}
 PEOPLE: dict[Values, int] = {"rare": 110_000, "frequent": 40_000}
 WAYS: dict[str, tuple[Form, Method]] = {
     "generalised, top-down": ("generalised", "top-down"),

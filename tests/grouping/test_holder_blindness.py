@@ -7,15 +7,12 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from grouping.blindness import HELD, bets_on_positions
+from grouping.blindness import BARS, HELD, bets_on_positions
 from grouping.positions import Bets, bets, orders_of, pooled
 from grouping.releases import Spread, Values
 
 SEEDS = range(4)
 SPREADS: tuple[Spread, ...] = ("uniform", "clustered")
-# Cells full of holders are cut between them, so that frequent values are found at edges a little
-# more often: see docs/explanation/grouping.md.
-BARS: dict[Values, float] = {"rare": 1.05, "frequent": 1.12}
 
 
 @pytest.mark.parametrize("values", BARS)
