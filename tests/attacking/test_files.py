@@ -3,6 +3,7 @@ and everything that is published stays the same, but for salts and digests."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import serigraph
-from attacking.worlds import policy
+from attacking.worlds import naive, policy
 from serigraph.ledger import Series
 from serigraph.runtime.randomness import SeededRandomness
 
@@ -102,6 +103,29 @@ def test_two_who_change_places_change_no_file(seed: int, tmp_path: Path) -> None
     assert seen_in(swapped) == seen_in(one)
     texts = [(at / "certificate.json").read_text() for at in (one, swapped)]
     assert json.loads(texts[0])["follows"] != json.loads(texts[1])["follows"]  # it is salted
+
+
+@pytest.mark.parametrize("file", ["certificate.json", "table.parquet"])
+def test_files_that_are_written_naively_tell_them_apart(file: str, tmp_path: Path) -> None:
+    """A certificate with a digest of the table, and rows in its order, with the statistics that
+    Parquet keeps of every twenty."""
+    published(tmp_path / "one", 1, (40, 60))
+    group = groups_of(tmp_path / "one" / "series", tmp_path / "out")
+    mine = (each for each in range(PEOPLE) if group[each] == group[40])
+    other = next(each for each in mine if each // 20 not in (40 // 20, 60 // 20))
+    seen = []
+    for number, holders in enumerate(((40, 60), (other, 60))):
+        source, folder = table(1, holders), tmp_path / f"{number}"
+        folder.mkdir()
+        if file == "certificate.json":
+            digest = hashlib.sha256(source.write_csv().encode()).hexdigest()
+            (folder / file).write_text(json.dumps({"label": "r2", "table": digest}))
+        else:
+            rows = naive(source, lambda _table: np.array(group), shuffled=False)
+            assert isinstance(rows, pl.DataFrame)
+            rows.write_parquet(folder / file, row_group_size=20)
+        seen.append(seen_in(folder))
+    assert seen[0] != seen[1]
 
 
 def test_somebody_of_another_group_changes_what_is_seen(tmp_path: Path) -> None:

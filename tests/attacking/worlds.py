@@ -42,10 +42,12 @@ adversary = "{adversary}"
 known_members = {known}
 minimum_group_size = {minimum}
 [strategy]
-name = "constant"
+name = "{strategy}"
 releases = 3
 [output]
 form = "{form}"
+groups = "{groups}"
+method = "{method}"
 files = ["csv"]
 """
 
@@ -200,11 +202,21 @@ def policy(
     known: int = 0,
     minimum: int = 1,
     form: str = "generalised",
+    groups: str = "",
+    method: str = "top-down",
+    strategy: str = "constant",
 ) -> Path:
     path = folder / "policy.toml"
     path.write_text(
         POLICY.format(
-            persistence=persistence, adversary=adversary, known=known, minimum=minimum, form=form
+            persistence=persistence,
+            adversary=adversary,
+            known=known,
+            minimum=minimum,
+            form=form,
+            groups=groups or ("regions" if form == "generalised" else "interleaved"),
+            method=method,
+            strategy=strategy,
         )
     )
     return path

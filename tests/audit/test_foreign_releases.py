@@ -327,3 +327,28 @@ def test_matching_against_all_pairs() -> None:
     }
     assert not problems
     assert rows == expected
+
+
+def test_a_taxonomy_whose_names_look_like_other_ranges(tmp_path: Path) -> None:
+    """A tool put the people of 40 below "20-39". Read as a range, their records are those of too
+    few people, and the refusal says what is missing; read by that taxonomy, everything fits."""
+    ages = {20: "20-39", 30: "20-39", 40: "20-39", 50: "40-59", 60: "40-59", 55: "40-59"}
+    raw = pl.DataFrame({"id": range(6), "age": list(ages), "held": ["a", "b", "c"] * 2})
+    release = pl.DataFrame({"age": list(ages.values()), "held": ["a", "b", "c"] * 2})
+    (tmp_path / "age.csv").write_text("".join(f"{age};{up};*\n" for age, up in ages.items()))
+
+    def policy(described: str) -> Path:
+        path = tmp_path / "policy.toml"
+        path.write_text(
+            f'version = 1\n[person]\nid = "id"\n[quasi_identifiers.age]\n{described}\n'
+            '[sensitive]\ncolumn = "held"\n[guarantee]\nl = 2\n'
+        )
+        return path
+
+    with pytest.raises(TableError, match="do not match") as refusal:
+        audit_releases([release], policy('kind = "numeric"'), raw=[raw])
+    assert "1 region has more records than people" in refusal.value.problems
+    assert "taxonomy" in refusal.value.remedy
+    described = policy('kind = "categorical"\ntaxonomy = "age.csv"')
+    found = audit_releases([release], described, raw=[raw])
+    assert found.audit.over_all.largest == Fraction(1, 3)

@@ -7,7 +7,9 @@ how often its member holds the value, over how often chance would have it (n_s/n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,31 +17,72 @@ from numpy.typing import NDArray
 from serigraph.model import Population
 
 FIFTHS = 5
-ENOUGH = 800  # holders by chance: the standard error of a lift is 3.5 % there
+TAIL = 1.96  # standard errors on each side of a 95 % interval
 
 
-def lifts(
+@dataclass(frozen=True)
+class Bets:
+    """Bets that the holders are those at one position: how many are right, and how many chance
+    would make right."""
+
+    right: int
+    by_chance: float
+    variance: float  # of the number that is right by chance
+
+    @property
+    def lift(self) -> float:
+        return self.right / self.by_chance
+
+    @property
+    def highest(self) -> float:
+        """The upper end of the 95 % interval of the lift. Two holders of one group are never at the
+        same place, so that the true interval is rather narrower."""
+        return (self.right + TAIL * self.variance**0.5) / self.by_chance
+
+
+def bets(
     group: NDArray[np.int64],
     holders: NDArray[np.int64],
-    orders: Mapping[str, NDArray[np.float64]],
-    tie_breaker: np.random.Generator,
-) -> dict[str, float]:
-    """The lift of every position of every order, over the holders at the given places.
+    orders: Iterable[tuple[str, NDArray[np.int64]]],
+) -> dict[str, Bets]:
+    """The bets on every position of every order, over the holders at the given places; orders with
+    the same name are one.
 
-    ``orders`` gives every place a number to be sorted by; equal numbers are ordered at random.
-    Groups of one are left out, because there is nothing to hide in, and so are positions at which
-    chance would put too few holders to tell a lift from noise.
+    An order has the rank of every place. Groups of one are left out, because there is nothing to
+    hide in.
     """
     size = np.bincount(group)
     holders = holders[size[group[holders]] > 1]
     n = size[group[holders]]
-    found: dict[str, float] = {}
-    for name, by in orders.items():
-        rank = ranks_in_groups(group, by, tie_breaker)[holders]
-        for position, (seen, chance) in _positions(rank, n).items():
-            if chance.sum() >= ENOUGH:
-                found[f"{name}: {position}"] = float(seen.sum() / chance.sum())
-    return found
+    found = []
+    for name, order in orders:
+        rank = ranks_in_groups(group, order)[holders]
+        positions = _positions(rank, n).items()
+        found.append(
+            {
+                f"{name}: {position}": Bets(
+                    int(seen.sum()), float(chance.sum()), float((chance * (1 - chance)).sum())
+                )
+                for position, (seen, chance) in positions
+            }
+        )
+    return pooled(found)
+
+
+def pooled(several: Iterable[Mapping[str, Bets]]) -> dict[str, Bets]:
+    """Bets on the same position, along other columns or in releases of other people, as one."""
+    every: defaultdict[str, list[Bets]] = defaultdict(list)
+    for release in several:
+        for position, each in release.items():
+            every[position].append(each)
+    return {
+        position: Bets(
+            sum(each.right for each in found),
+            sum(each.by_chance for each in found),
+            sum(each.variance for each in found),
+        )
+        for position, found in every.items()
+    }
 
 
 def _positions(
@@ -56,31 +99,47 @@ def _positions(
     return counted
 
 
-def ranks_in_groups(
-    group: NDArray[np.int64], by: NDArray[np.float64], tie_breaker: np.random.Generator
-) -> NDArray[np.int64]:
-    """Everybody's rank 0..n-1 in its group, by a number; ties at random."""
-    order = np.lexsort((tie_breaker.random(len(group)), by, group))
+def ranks_in_groups(group: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Everybody's rank 0..n-1 in its group, by the rank among all."""
+    sorted_ = np.argsort(group * len(order) + order)
     size = np.bincount(group)
     begin = np.cumsum(size) - size
     rank = np.empty(len(group), dtype=np.int64)
-    rank[order] = np.arange(len(group)) - begin[group[order]]
+    rank[sorted_] = np.arange(len(group)) - begin[group[sorted_]]
     return rank
 
 
-def spatial_orders(
-    population: Population, group: NDArray[np.int64]
-) -> dict[str, NDArray[np.float64]]:
-    """The orders that quasi-identifiers allow: each column, two locality orders, two centres."""
-    at = np.stack(
+def ranked(by: NDArray[np.float64], tie_breaker: np.random.Generator) -> NDArray[np.int64]:
+    """Everybody's rank by a number; ties at random."""
+    rank = np.empty(len(by), dtype=np.int64)
+    rank[np.lexsort((tie_breaker.random(len(by)), by))] = np.arange(len(by))
+    return rank
+
+
+def places_of(population: Population) -> NDArray[np.float64]:
+    """Where everybody is, [column, person]."""
+    return np.stack(
         [
             domain.positions()[codes]
             for domain, codes in zip(population.domains, population.codes, strict=True)
         ]
     )
-    orders = {domain.name: at[d] for d, domain in enumerate(population.domains)}
-    orders["k-d order"] = k_d_order(at)
-    orders["curve order"] = curve_order(at)
+
+
+Orders = list[tuple[str, NDArray[np.int64]]]
+
+
+def orders_of(at: NDArray[np.float64], tie_breaker: np.random.Generator) -> Orders:
+    """The orders that quasi-identifiers allow: each column, and two locality orders."""
+    numbers = [*(("a column", column) for column in at)]
+    numbers += [("k-d order", k_d_order(at)), ("curve order", curve_order(at))]
+    return [(name, ranked(by, tie_breaker)) for name, by in numbers]
+
+
+def distances(
+    at: NDArray[np.float64], group: NDArray[np.int64], tie_breaker: np.random.Generator
+) -> Orders:
+    """How far everybody is from two centres of its group."""
     size = np.bincount(group)
     low = np.full((len(at), len(size)), np.inf)
     high = np.full((len(at), len(size)), -np.inf)
@@ -91,9 +150,11 @@ def spatial_orders(
         mean[d] = np.bincount(group, column, minlength=len(size)) / np.maximum(size, 1)
     with np.errstate(invalid="ignore"):
         middle = (low + high) / 2
-    orders["distance from box centre"] = ((at - middle[:, group]) ** 2).sum(axis=0)
-    orders["distance from mean"] = ((at - mean[:, group]) ** 2).sum(axis=0)
-    return orders
+    numbers = [
+        ("distance from box centre", ((at - middle[:, group]) ** 2).sum(axis=0)),
+        ("distance from mean", ((at - mean[:, group]) ** 2).sum(axis=0)),
+    ]
+    return [(name, ranked(by, tie_breaker)) for name, by in numbers]
 
 
 def curve_order(at: NDArray[np.float64]) -> NDArray[np.float64]:

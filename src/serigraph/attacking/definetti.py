@@ -20,7 +20,7 @@ from serigraph.attacking.evidence import Evidence, Seen, one_of_each
 from serigraph.attacking.scoring import Guesses, Risk, holding, together
 
 _ROUNDS = 6
-_BINS = 20  # of a column
+BINS = 20  # of a column
 _PRIOR = 10.0  # people with the average of everybody, added to those with a value
 _FITS = 8
 _TINY = 1e-12
@@ -36,8 +36,8 @@ class DeFinetti:
             return (
                 "it needs everybody's quasi-identifiers: give the tables (--raw) and the registry"
             )
-        bins = [_binned(column) for column in evidence.codes]
-        usual = [np.bincount(each, minlength=_BINS) / len(each) for each in bins]
+        bins = [binned(column) for column in evidence.codes]
+        usual = [np.bincount(each, minlength=BINS) / len(each) for each in bins]
         parts = []
         for value in range(len(evidence.values)):
             shows = [np.flatnonzero(s.counts(value)[s.group]) for s in evidence.releases]
@@ -47,7 +47,7 @@ class DeFinetti:
                     shared_out(seen, value, person, ratio[person])
                     for seen, person in zip(evidence.releases, shows, strict=True)
                 ]
-                ratio = _learned(bins, usual, np.concatenate(shows), np.concatenate(beliefs))
+                ratio = learned(bins, usual, np.concatenate(shows), np.concatenate(beliefs))
             for j, (person, believed) in enumerate(zip(shows, beliefs, strict=True)):
                 picked = np.zeros(len(person), dtype=np.bool_)
                 group = evidence.releases[j].group[person]
@@ -75,7 +75,7 @@ def shared_out(
     return shared
 
 
-def _learned(
+def learned(
     bins: list[NDArray[np.int64]],
     usual: list[NDArray[np.float64]],
     person: NDArray[np.int64],
@@ -84,14 +84,14 @@ def _learned(
     """For everybody, how much more often people like it hold the value than people do."""
     ratio = np.ones(len(bins[0]))
     for column, average in zip(bins, usual, strict=True):
-        holders = np.bincount(column[person], believed, minlength=_BINS) + _PRIOR * average
+        holders = np.bincount(column[person], believed, minlength=BINS) + _PRIOR * average
         ratio *= (holders / holders.sum() / np.maximum(average, _TINY))[column]
     return ratio
 
 
-def _binned(column: NDArray[np.int64]) -> NDArray[np.int64]:
+def binned(column: NDArray[np.int64]) -> NDArray[np.int64]:
     """Equal codes share a bin; where there are many, bins have about as many people each."""
-    if int(column.max(initial=0)) < _BINS:
+    if int(column.max(initial=0)) < BINS:
         return column
-    ends = np.quantile(column, np.linspace(0, 1, _BINS + 1)[1:-1])
+    ends = np.quantile(column, np.linspace(0, 1, BINS + 1)[1:-1])
     return np.searchsorted(np.unique(ends), column, side="right").astype(np.int64)

@@ -24,7 +24,7 @@ MOST_INSIDERS = 3  # of a group, who tell what they hold
 class Neighbourhood(Undisclosed):
     """A few people, and how they would be grouped if others of them held a value."""
 
-    person: NDArray[np.int64]
+    person: NDArray[np.int64]  # numbers that tell the people of all neighbourhoods apart
     number: int  # tells the values of neighbourhoods apart
     holders: tuple[int, ...]  # places among these people; the release that is attacked has these
     regroup: Callable[[tuple[int, ...]], NDArray[np.int64]]
@@ -87,7 +87,9 @@ class Evidence(Undisclosed):
     insiders: tuple[NDArray[np.int64], ...] = ()  # of each release: the first, second, ... of a
     # group (0, 1, ...) to tell what they hold; NOBODY for those who do not
     told: tuple[NDArray[np.int64], ...] = ()  # pairs (person, value) in one number that these told
-    neighbourhoods: tuple[Neighbourhood, ...] = ()  # if the method is known
+    neighbourhoods: tuple[Neighbourhood, ...] | str = (  # or why there are none
+        "the method is not known, or the tables are not given (--raw)"
+    )
 
     def pairs(self, person: NDArray[np.int64], value: NDArray[np.int64] | int) -> NDArray[np.int64]:
         """A person and a value in one number."""

@@ -4,11 +4,12 @@ The adversary knows the method and everybody's quasi-identifiers, and tries whom
 given. If the published groups come out in some worlds only, the people who hold the value in these
 are suspected more. Wong and others (VLDB 2007); Cormode and others (VLDB 2010).
 
-Measured on neighbourhoods of the real table: people near a holder, of whom one or two hold the
-value, are grouped as a table of their own, and grouped again with every other choice of as many
-holders. In each group that shows the value, the bet is on the member who holds it in most of the
-worlds with the same groups and counts. A holder, who knows of itself alone, keeps those worlds
-in which it holds the value, and looks for the other one. Chance is n_s/n of those not known.
+Measured on neighbourhoods of the latest release: people near a holder, of whom one or two hold the
+value, with the past that they had, are grouped as a table of their own, and grouped again with
+every other choice of as many holders. In each group that shows the value, the bet is on the member
+who holds it in most of the worlds with the same groups and counts. A holder, who knows of itself
+alone, keeps those worlds in which it holds the value, and looks for the other one. Chance is n_s/n
+of those not known. Groups that are dealt by lot, and unions of cohorts, are left out.
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ class Minimality:
     risk: Risk = "inference"
 
     def guess(self, evidence: Evidence, draw: np.random.Generator) -> Guesses | str:
+        if isinstance(evidence.neighbourhoods, str):
+            return evidence.neighbourhoods
         if not evidence.neighbourhoods:
-            return "the method is not known, or the tables are not given (--raw)"
+            return "no neighbourhood can be published as a table of its own"
         limit = float(max(evidence.thresholds, default=1))
         parts = []
         for each in evidence.neighbourhoods:

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.attacking.evidence import NOBODY, Evidence, Rows, Seen, Truth, insiders_of
-from serigraph.attacking.neighbourhoods import neighbourhoods, our_mechanism
+from serigraph.attacking.neighbourhoods import neighbourhoods_of_latest
 from serigraph.auditing.crowds import PublishedHolders
 from serigraph.auditing.evidence import Evidence as Audited
 from serigraph.auditing.from_ledger import evidence_of
@@ -33,7 +33,7 @@ from serigraph.ledger.drafts import beside_releases, find_draft
 from serigraph.ledger.layout import Layout
 from serigraph.ledger.parts import COHORTS, RETIRED, has_part, read_part
 from serigraph.policy import Policy, read_policy
-from serigraph.tables import ProtectedChoice, prepare, read_table
+from serigraph.tables import ProtectedChoice, read_table
 
 
 @dataclass(frozen=True)
@@ -106,12 +106,11 @@ def _target_of(
             read_release(Layout(series.path).published(each.label), policy, each.number)
             for each in releases
         ]
-        evidence, tables, ids = _with_tables(evidence, read, raw, registry, policy, choice, audited)
-        mechanism = our_mechanism(policy)
-        if mechanism is not None:
-            latest = prepare(read_table(raw[-1], policy.reading), policy, None, choice)
-            near = neighbourhoods(latest.population, mechanism, ids, draw)
-            evidence = replace(evidence, neighbourhoods=near)
+        evidence, tables = _with_tables(evidence, read, raw, registry, policy, choice, audited)
+        near = neighbourhoods_of_latest(
+            Layout(series.path), releases, policy, raw[-1], registry, draw
+        )
+        evidence = replace(evidence, neighbourhoods=near)
     return _target(evidence, sightings, holders, tables, policy, draw, notes)
 
 
@@ -158,7 +157,7 @@ def releases_target(
         for each, told in zip(matched, sightings, strict=True)
     )
     evidence = _evidence(audited, rules, seen, None, np.zeros(len(audited.values), dtype=np.bool_))
-    evidence, tables, _ = _with_tables(evidence, read, frames, registry, rules, choice, audited)
+    evidence, tables = _with_tables(evidence, read, frames, registry, rules, choice, audited)
     notes = (*(note for each in matched for note in each.notes), *left_out)
     return _target(evidence, sightings, holders, tables, rules, draw, notes)
 
@@ -263,9 +262,9 @@ def _with_tables(
     policy: Policy,
     choice: ProtectedChoice,
     audited: Audited,
-) -> tuple[Evidence, tuple[NDArray[np.int64], ...], pl.Series]:
-    """The evidence with rows and quasi-identifiers, who holds anything in the tables, and the ids
-    of everybody. People who are in no release come after all others."""
+) -> tuple[Evidence, tuple[NDArray[np.int64], ...]]:
+    """The evidence with rows and quasi-identifiers, and who holds anything in the tables. People
+    who are in no release come after all others."""
     frames = [read_table(source, policy.reading) for source in raw]
     without_ids = [replace(each, ids=None) for each in read]
     known = know_people(without_ids, policy, frames, registry).of_release
@@ -293,7 +292,7 @@ def _with_tables(
         columns=columns,
         listed=_listed(frames, policy, ids),
     )
-    return changed, tuple(held), ids
+    return changed, tuple(held)
 
 
 def _extended(evidence: Evidence, people: int) -> Evidence:

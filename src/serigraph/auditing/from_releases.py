@@ -222,7 +222,10 @@ class _Findings:
         problems = [words for is_so, way, words in said if is_so and way not in tolerated]
         ways = [way for is_so, way, _ in said if is_so and way and way not in tolerated]
         if problems:
-            help_ = "give the raw tables or the registry that the release was made from"
+            help_ = (
+                "give the raw tables or the registry that the release was made from, and each "
+                "column the kind and the taxonomy by which it was generalised"
+            )
             if ways:
                 flags = " ".join(f"--tolerate {way}" for way in dict.fromkeys(ways))
                 help_ += f", or audit anyway with {flags}"

@@ -30,6 +30,7 @@ from serigraph.model import (
     ProtectedValue,
     unique_rows,
 )
+from serigraph.privacy.adaptive import largest_share
 from serigraph.privacy.strategies import Strategy
 from serigraph.short_repr import Undisclosed
 
@@ -274,6 +275,22 @@ class PeopleFacts:
     value_list: ValueList  # the policy's values and those of the table
     notes: tuple[str, ...]
     plain_texts: Mapping[str, Sequence[str]] = field(default_factory=dict)  # formulas among them
+
+
+def largest_shares(
+    listed: ValueList, present: int, people: int, policy: Policy
+) -> dict[str, float]:
+    """The share of people who may hold each protected value or class in a later release, by the
+    counts of this table; of a class, as if nobody held two of its values. ``people`` are those
+    present and those only in the registry."""
+    to_choose_from = present if policy.guarantee.adversary == "presence known" else people
+    cover = max(to_choose_from - policy.guarantee.known_members, 1)
+    holders = {each.name: each.people for each in listed.protected}
+    holders |= {
+        name: min(sum(each.people for each in members), present)
+        for name, members in listed.classes.items()
+    }
+    return {name: largest_share(number, cover) for name, number in holders.items()}
 
 
 @dataclass(frozen=True)

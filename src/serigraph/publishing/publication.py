@@ -16,7 +16,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from serigraph.arguments import names, text
 from serigraph.engines import Engine, Local, Measure, engine_for
-from serigraph.engines.interface import Staged
+from serigraph.engines.interface import Staged, largest_shares
 from serigraph.ledger import ReleaseDraft, Series, Writer, notes_on_unknown, storage_errors
 from serigraph.policy import Policy, digest_of_policy
 from serigraph.publishing.persistence import (
@@ -47,7 +47,6 @@ from serigraph.publishing.terms import (
     default_label,
     draft_of,
     is_dated_back,
-    largest_shares,
     notes_on_dates,
     notes_on_formulas,
     notes_on_people,
@@ -164,7 +163,8 @@ def release(  # one keyword per option of a release; one straight sequence
         kept = recalled.kept_values()
         over_time = kept.over_time(policy.persistence_of)
         check_transient(over_time, overridden, writer.releases, policy)
-        strategy = policy.strategy_for(recalled.link_gaps, largest_shares(facts, policy))
+        shares = largest_shares(facts.value_list, facts.present, facts.people, policy)
+        strategy = policy.strategy_for(recalled.link_gaps, shares)
         plan = plan_of(
             policy,
             strategy,

@@ -22,7 +22,6 @@ from serigraph.ledger import ReleaseDraft, ReleaseRecord, Series
 from serigraph.ledger.release import AGAIN
 from serigraph.model import Domain, ProtectedValue
 from serigraph.policy import Policy, check_unchanged, read_policy
-from serigraph.privacy.adaptive import largest_share
 from serigraph.privacy.strategies import Strategy
 from serigraph.privacy.thresholds import threshold_text
 from serigraph.publishing.persistence import OVERRIDDEN
@@ -237,21 +236,6 @@ def default_label(table: Any, number: int) -> str:
     """The file name, with dashes for what a folder name cannot hold."""
     named = name_of(table).split(".")[0]
     return re.sub(r"[^A-Za-z0-9_-]+", "-", named).strip("_-") or f"release-{number}"
-
-
-def largest_shares(people: PeopleFacts, policy: Policy) -> dict[str, float]:
-    """The share of people who may hold each protected value or class in a later release, by the
-    counts of this table; of a class, as if nobody held two of its values."""
-    is_presence_known = policy.guarantee.adversary == "presence known"
-    counted_people = people.present if is_presence_known else people.people
-    cover = max(counted_people - policy.guarantee.known_members, 1)
-    listed = people.value_list
-    holders = {each.name: each.people for each in listed.protected}
-    holders |= {
-        name: min(sum(each.people for each in members), people.present)
-        for name, members in listed.classes.items()
-    }
-    return {name: largest_share(number, cover) for name, number in holders.items()}
 
 
 def plan_of(
