@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -120,6 +121,18 @@ def test_one_thing_is_a_list_of_one(clinic: Path, tmp_path: Path) -> None:
     assert text.count("who came back") == 30  # measured for every value
     built = serigraph.taxonomy(table, "age", by="intervals", parts=10)
     assert built.taxonomy == serigraph.taxonomy(table, "age", by="intervals", parts=["10"]).taxonomy
+
+
+def test_measuring_says_how_far_it_is(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[Any, ...]] = []
+
+    @contextmanager
+    def stages(_names: Sequence[str]) -> Iterator[Callable[..., None]]:
+        yield lambda *stage: told.append(stage)
+
+    monkeypatch.setattr("serigraph.runtime.stages.stages", stages)
+    serigraph.evaluate(clinic / "series", clinic / "first.csv", plan=FEW)
+    assert told == [("measuring", 0, 1)]
 
 
 def test_a_release_takes_a_number_as_its_label(clinic: Path, tmp_path: Path) -> None:

@@ -399,6 +399,17 @@ def test_a_column_too_common_to_protect_does_not_shorten_the_plan(
     publish_all(begun, tables)
 
 
+def test_releases_are_planned_for_where_tables_show_that_values_pass(tmp_path: Path) -> None:
+    first, second = (adult(seed, people=6000) for seed in range(2))
+    begun = serigraph.init(
+        tmp_path / "s", first, sensitive="occupation", also=second, releases=5, plain=()
+    )
+    policy = read_policy(begun.policy)
+    assert policy.persistence_of("another") == "transient"
+    assert policy.strategy.given()["releases"] == 5
+    assert len(policy.protected.excepted) == 3  # one in seven people each
+
+
 def test_a_known_column_may_be_plain_but_gets_a_note(tmp_path: Path) -> None:
     how = {"person": "id", "sensitive": "drg_code", "persistence": "transient"}
     noted = [

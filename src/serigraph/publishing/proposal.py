@@ -107,22 +107,37 @@ def propose_policy(
     check_rows_agree(table, plain, roles.person)
     kinds = {name: kind_of(table[name]) for name in (roles.sensitive, *sensitive[1:])}
     paths = _taxonomy_paths(roles)
-    rest = [*plain_section(table, plain), *_rest(roles)]
     described = [*_head(source), *_person(roles), *_quasi_identifiers(roles, paths)]
+    around = (described, [*plain_section(table, plain), *_rest(roles)])
     if len(kinds) > 1:
         asked = (persistence, releases)
-        around = (described, rest)
         return _of_several([table, *also], kinds, roles, paths, around, asked, progress)
+    tables = [table, *also] if also else []
+    return _of_one(table, kinds, roles, paths, around, (tables, persistence, releases), progress)
+
+
+def _of_one(
+    table: pl.DataFrame,
+    kinds: Mapping[str, SensitiveKind],
+    roles: Roles,
+    paths: dict[str, str],
+    around: tuple[list[str], list[str]],
+    asked: tuple[Sequence[pl.DataFrame], Persistence | None, int],
+    progress: Progress,
+) -> Proposal:
+    """A policy on the only sensitive column, ``around`` which its other lines are; ``asked`` are
+    the tables to measure persistence in, what is stated of it, and the number of releases."""
+    described, rest = around
+    tables, persistence, releases = asked
     head = [*described, *_sensitive(roles, kinds[roles.sensitive])]
     read = _parsed([*head, *_guarantee(), *rest])
     holders, people = _holders(table, read)
-    tables = [table, *also] if also else []
     plan, over_time = _planned(tables, read, holders, people, persistence, releases)
     near = nearby(holders, people, kinds[roles.sensitive])
     is_close = bool(near and near.width) and not (over_time.persists or over_time.over_time)
     if near and is_close:
         plan = _plan_of_nearby(near, roles.sensitive, releases)
-    of_records = bool(plain)
+    of_records = read.shows_records
     protected = [
         *_protected(plan, near, is_close=is_close),
         *persistence_section.section(over_time, of_records=of_records),
@@ -269,7 +284,8 @@ def _planned(
     measured."""
     column = policy.only_column.column
     measured = values_in_tables(tables, policy, holders["value"].to_list()) if tables else ()
-    plan = first_plan(holders, people, column, asked=0 if stated != "transient" else releases)
+    may_pass = stated == "transient" or (stated is None and tables)
+    plan = first_plan(holders, people, column, asked=releases if may_pass else 0)
     proposed = proposed_persistence(
         stated, tuple(each for each in measured if each.name not in plan.excepted)
     )
