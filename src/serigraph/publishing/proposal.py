@@ -237,7 +237,8 @@ def _planned_of_several(
     columns in which closeness is protected. ``asked`` are what the publisher states of values over
     time, and for how many releases to plan."""
     stated, releases = asked
-    releases = releases if stated == "transient" else 0
+    may_pass = stated == "transient" or (stated is None and len(tables) > 1)
+    releases = releases if may_pass else 0
     plans = first_plans(found, asked=releases)
     measured = [
         replace(each, name=qualified(name, each.name))
