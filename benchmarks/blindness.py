@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from grouping.blindness import BARS, bets_on_positions
-from grouping.positions import Bets, pooled
+from grouping.positions import Bets, pooled, telling
 from grouping.releases import Spread, Values
 from grouping.test_minimality import Shapes, cells, regions, worst_lift
 from serigraph.grouping import Method
@@ -111,7 +111,7 @@ def positions(seeds: int) -> Iterator[Positions]:
                 for way, each in bets_on_positions(spread, values, seed):
                     found[way].append(each)
         for way, releases in found.items():
-            whole = pooled(releases)
+            whole = telling(pooled(releases))
             worst = max(whole, key=lambda position: whole[position].highest)
             at = whole[worst]
             told = round(at.by_chance), at.lift, at.highest

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from serigraph.model import Population
 
 FIFTHS = 5
+ENOUGH = 5000  # bets that chance makes right: the interval of their lift is 0.028 on each side
 TAIL = 1.96  # standard errors on each side of a 95 % interval
 
 
@@ -83,6 +84,11 @@ def pooled(several: Iterable[Mapping[str, Bets]]) -> dict[str, Bets]:
         )
         for position, found in every.items()
     }
+
+
+def telling(found: Mapping[str, Bets]) -> dict[str, Bets]:
+    """Without the positions at which chance puts too few holders to tell a lift from noise."""
+    return {position: each for position, each in found.items() if each.by_chance >= ENOUGH}
 
 
 def _positions(

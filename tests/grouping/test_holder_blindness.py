@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grouping.blindness import BARS, HELD, bets_on_positions
-from grouping.positions import Bets, bets, orders_of, pooled
+from grouping.positions import Bets, bets, orders_of, pooled, telling
 from grouping.releases import Spread, Values
 
 SEEDS = range(4)
@@ -28,7 +28,7 @@ def test_no_position_in_a_group_gives_the_holder_away(values: Values) -> None:
     above = [
         f"{way}, {position}: {each.lift:.3f} (up to {each.highest:.3f})"
         for way, releases in of_way.items()
-        for position, each in pooled(releases).items()
+        for position, each in telling(pooled(releases)).items()
         if each.highest > BARS[values]
     ]
     assert not above
