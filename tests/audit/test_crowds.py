@@ -204,8 +204,8 @@ def test_the_curve_is_told_and_drawn(tmp_path: Path) -> None:
     last = found[-1].over_all.held
     assert last is not None
     tooltips = page.charts["Holders in crowds above the threshold"].tooltips
-    assert tooltips[2] == f"above the threshold: {100 * last.above / last.holders:.3g}"
-    assert tooltips[5] == f"certain: {100 * last.certain / last.holders:.3g}"
+    above, certain = (f"{100 * part / last.holders:.3g}" for part in (last.above, last.certain))
+    assert tooltips[2] == f"release 3 above the threshold: {above} certain: {certain}"
     assert any(
         row[:3] == ["r3", f"{found[-1].over_all.crowds:,}", f"{last.holders:,}"]
         for row in page.rows

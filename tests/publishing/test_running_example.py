@@ -76,6 +76,7 @@ def test_pairs_give_three_quarters(tmp_path: Path) -> None:
         "probability": "0",
         "was_ever_shown": True,
         "persistence": "transient",
+        "caveat": "",
         "alike": None,
     }
 

@@ -35,7 +35,7 @@ def test_hostile_names_and_values_are_text_everywhere(
 ) -> None:
     root = tmp_path / "data"
     root.mkdir()
-    column, value = f"diag{SCRIPT}", f'"{SCRIPT}&{{{{7*7}}}}'
+    column, value = f"diag{SCRIPT}", f'"{SCRIPT}&{{{{7*7777777}}}}'
     table = table_of(120).rename({"diagnosis": column})
     table = table.with_columns(pl.col(column).replace({"HIV": value}))
     table.write_csv(tmp_path / "hostile.csv")
@@ -68,7 +68,7 @@ def test_hostile_names_and_values_are_text_everywhere(
     for answer in answers:
         assert answer.status in (200, 422)
         assert "alert(1)</script>" not in answer.text
-        assert "49" not in answer.text or "7*7" in answer.text
+        assert str(7 * 7777777) not in answer.text
     assert "alert(1)</script>" in attacked.text  # without the defence
     assert "&lt;script&gt;alert(1)" in shown.text
 
