@@ -206,3 +206,33 @@ def test_people_of_a_class_can_change_places(
         again, same = persisting_series(tmp_path / f"world-{other}", (7, other), **options)
         assert same == members
         assert again == files
+
+
+def test_no_tie_tells_what_a_person_holds_who_left(tmp_path: Path) -> None:
+    """One of four leaves and takes a companion along: two pairs are then equally close to the
+    threshold, and which of the two documents name must not depend on who of them held what."""
+    options = {"form": "generalised", "adversary": "presence unknown", "persistence": "permanent"}
+    policy = PERSISTING.format(**options).replace("cohort_size = 6", "cohort_size = 4")
+    registry = pl.DataFrame({"id": range(4), "age": [20] * 4, "zip": [1] * 4})
+    digest = re.compile(r"[0-9a-f]{8,}")
+    documents: dict[str, set[str]] = {}
+    for holder in (0, 1, 3):
+        path = tmp_path / f"world-{holder}"
+        series = Series.create(path, {"policy.toml": policy.encode()})
+        held = ["HIV" if n == holder else "lupus" if n == 2 else "flu" for n in range(4)]
+        table = registry.with_columns(diagnosis=pl.Series(held))
+        for number, first in enumerate((0, 1), 1):
+            made = serigraph.publish(
+                table[first:],
+                series,
+                registry=registry[first:],
+                label=f"r{number}",
+                randomness=SeededRandomness(number),
+                published_at=AT,
+            )
+        texts = {each.name: each.read_text(encoding="utf-8") for each in made.folder.iterdir()}
+        shown = "\n".join(sorted(texts["table.csv"].splitlines()))
+        told = digest.sub("", texts["certificate.json"] + texts["report.html"])
+        documents.setdefault(shown, set()).add(told)
+    assert len(documents) == 2  # the leaver and the companion hold it, or somebody who is shown
+    assert all(len(told) == 1 for told in documents.values())

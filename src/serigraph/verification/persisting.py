@@ -146,8 +146,9 @@ def check_persisting(
 def persisting_values(
     table: Population, recorded: RecordedCohorts, terms: CohortTerms, where: str
 ) -> list[ProtectedValue]:
-    """Those of the table, then those that were shown before and that nobody holds now: who was
-    published as a holder of them still counts."""
+    """Those of the table, and those that were shown before and that nobody holds now: who was
+    published as a holder of them still counts. By name: of pairs that are equally close to their
+    thresholds the first is published, and must not tell which values people hold who are not."""
     for value in table.protected:
         if value.persists != terms.persists(value.name) or (
             value.persists and value.threshold != terms.threshold_of(value.name)
@@ -155,11 +156,12 @@ def persisting_values(
             raise ImpossibleState("a value is not protected as the policy says", where=where)
     here = [value for value in table.protected if value.persists]
     names = {value.name for value in here}
-    return here + [
+    gone = [
         ProtectedValue(name, terms.threshold_of(name), persistence="any")
         for name in recorded.names
         if name not in names
     ]
+    return sorted([*here, *gone], key=lambda value: value.name)
 
 
 def renumbered(recorded: RecordedCohorts, values: Sequence[ProtectedValue]) -> RecordedCohorts:
