@@ -61,7 +61,7 @@ def test_no_other_share_makes_the_expected_groups_smaller(
 
 @unhurried
 @given(
-    st.floats(1e-300, 40.0) | st.just(0.0),
+    st.floats(1e-300, 20.0) | st.just(0.0),  # of more, floats cannot tell the first ratio from 1
     st.lists(st.floats(1e-7, 1.0), min_size=1, max_size=40),
 )
 def test_shares_solve_the_schedule_for_any_budget(budget: float, later: list[float]) -> None:

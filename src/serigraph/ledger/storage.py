@@ -6,7 +6,7 @@ import errno
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -114,15 +114,22 @@ def move_durably(moves: Iterable[tuple[Path, Path]]) -> None:
 
     The folders that they came to go first, so that a power cut leaves none without a name. Those
     that they came from count as well: a name may come back there, and what is removed under it
-    would be the file that was moved.
+    would be the file that was moved. If one of this fails, all is moved back, so that nothing is
+    where nobody was told of it.
     """
-    sources, targets = dict[Path, None](), dict[Path, None]()
-    for source, target in moves:
-        os.replace(source, target)
-        sources[source.parent] = None
-        targets[target.parent] = None
-    for folder in targets | sources:
-        sync(folder)
+    moved: list[tuple[Path, Path]] = []
+    try:
+        for source, target in moves:
+            os.replace(source, target)
+            moved.append((source, target))
+        targets = dict.fromkeys(target.parent for _, target in moved)
+        for folder in targets | dict.fromkeys(source.parent for source, _ in moved):
+            sync(folder)
+    except OSError:
+        for source, target in reversed(moved):
+            with suppress(OSError):
+                os.replace(target, source)
+        raise
 
 
 def digest_of(content: bytes) -> str:
