@@ -32,8 +32,8 @@ STRATEGIES = {
     "adaptive": 'name = "adaptive"\nreleases = "open"',
     "geometric": 'name = "geometric"\nfactor = 1.2',
 }
-# At 1/2 the series of people who return most ends before release 200: their budgets are used up.
-THRESHOLDS = {"adaptive": "4/5"}
+# People who return most use up their budgets: at 1/2 before release 50, at 4/5 at release 200.
+THRESHOLDS = {"adaptive": "9/10"}
 RETURNING = (0.1, 0.8)
 NEIGHBOURS = 5  # releases around a mark whose median counts
 _FORGET_PEAK = "5"  # makes Linux reset VmHWM
@@ -59,8 +59,10 @@ def measured(work: Callable[[], object]) -> dict[str, float]:
 
 
 def grow(people: int, form: str, strategy: str, returning: float, marks: list[int]) -> list[Any]:
-    """Publish up to the last mark, and audit at each; a row for each release."""
+    """Publish up to the last mark, and audit at each; a row for each release. A series whose
+    people have used up their budgets ends before."""
     import serigraph
+    from serigraph.errors import Infeasible
     from serigraph.ledger import Series
 
     rows = []
@@ -74,7 +76,10 @@ def grow(people: int, form: str, strategy: str, returning: float, marks: list[in
         series = Series.create(Path(folder) / "series", {"policy.toml": policy.encode()})
         for number, table in enumerate(itertools.islice(tables(people, returning), marks[-1]), 1):
             publish = lambda table=table: serigraph.publish(table, series, allow_suppression=True)  # noqa: E731
-            row: dict[str, Any] = {"release": number, "publish": measured(publish)}
+            try:
+                row: dict[str, Any] = {"release": number, "publish": measured(publish)}
+            except Infeasible:
+                break
             if number in marks:
                 row["audit"] = measured(lambda: serigraph.audit(series))
             rows.append(row)
@@ -101,7 +106,6 @@ def main() -> None:
         (form,), (strategy,), (returning,) = chosen.forms, chosen.strategies, chosen.returning
         print(json.dumps(grow(chosen.people, form, strategy, returning, chosen.marks)))
         return
-    first, last = chosen.marks[0], chosen.marks[-1]
     found = []
     print(f"{chosen.people:,} people a release; processor seconds and peak MB at each release")
     for form, strategy, returning in itertools.product(
@@ -113,11 +117,14 @@ def main() -> None:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         rows = json.loads(done.stdout)
         found.append({"form": form, "strategy": strategy, "returning": returning, "rows": rows})
-        print(f"\n{form}, {strategy}, {returning:.0%} return")
+        reached = [mark for mark in chosen.marks if mark <= len(rows)]
+        ended = f", ended after release {len(rows)}" if len(rows) < chosen.marks[-1] else ""
+        print(f"\n{form}, {strategy}, {returning:.0%} return{ended}")
+        if not reached:
+            continue
+        first, last = reached[0], reached[-1]
         for work, figure in itertools.product(("publish", "audit"), ("seconds", "peak_mb")):
-            shown = "  ".join(
-                f"{mark}: {at(rows, mark, work, figure):.2f}" for mark in chosen.marks
-            )
+            shown = "  ".join(f"{mark}: {at(rows, mark, work, figure):.2f}" for mark in reached)
             ratio = at(rows, last, work, figure) / at(rows, first, work, figure)
             print(f"  {work:8}{figure:8} {shown}  ({ratio:.2f} times)", flush=True)
     if chosen.out:

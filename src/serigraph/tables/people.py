@@ -236,9 +236,11 @@ def column_name(number: int) -> str:
     return f"q{number}"
 
 
-def missing_columns(frame: pl.DataFrame, needed: list[str], source: str) -> list[str]:
-    """The columns of the policy that are missing, each with the most similar name if at least half
-    of the policy's columns are there, whatever their case.
+def missing_columns(
+    frame: pl.DataFrame, needed: list[str], source: str, *, are_names: bool = False
+) -> list[str]:
+    """The needed columns that are missing, each with the most similar name if at least half of the
+    needed ones are there, whatever their case, or the frame surely has names.
 
     No other name is shown: where a file has no header, its "columns" are a person's cells, one of
     which may be spelt nearly like a column of the policy.
@@ -247,13 +249,13 @@ def missing_columns(frame: pl.DataFrame, needed: list[str], source: str) -> list
     spelled = {name.casefold(): name for name in frame.columns}
     missing = [name for name in wanted if name not in frame.columns]
     known = sum(name.casefold() in spelled for name in wanted)
-    if missing and not known:
+    if missing and not known and not are_names:
         names = " or ".join(map(repr, missing))
         return [f"{source} has no column {names}: does its first line name the columns?"]
     near = {
         name: difflib.get_close_matches(name.casefold(), spelled, 1, _ALIKE)
         for name in missing
-        if 2 * known >= len(wanted)
+        if are_names or 2 * known >= len(wanted)
     }
     return [
         f"{source} has no column {name!r}"

@@ -61,7 +61,9 @@ def guess_roles(
         raise TableError("the table is empty: it has no rows", remedy="give a table with rows")
     check_number(table.width, MOST_GUESSED)
     named = [name for name in (person, sensitive) if name]
-    if problems := missing_columns(table, named, "the table"):
+    if not set(named) <= set(table.columns):
+        check_names(table, [])
+        problems = missing_columns(table, named, "the table", are_names=True)
         raise TableError(problems[0], remedy="name a column that the table has")
     if person and person == sensitive:
         raise TableError(
