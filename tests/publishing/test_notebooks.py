@@ -78,7 +78,19 @@ def test_every_result_says_in_a_few_lines_what_it_is(results: list[Any]) -> None
         assert "secret-" not in repr(result)
 
 
-OF_CHARTS = {"style", "div", "svg", "g", "title", "desc", "text", "line", "rect", "polyline", "circle"}
+OF_CHARTS = {
+    "style",
+    "div",
+    "svg",
+    "g",
+    "title",
+    "desc",
+    "text",
+    "line",
+    "rect",
+    "polyline",
+    "circle",
+}
 
 
 class Tags(HTMLParser):

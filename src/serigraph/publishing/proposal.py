@@ -17,8 +17,6 @@ from serigraph.publishing.first_plan import (
     MOST_RELEASES,
     THRESHOLD,
     FirstPlan,
-    first_plan,
-    first_plans,
 )
 from serigraph.publishing.first_release import shown_once, strategies
 from serigraph.publishing.proposed_numbers import (
@@ -28,11 +26,7 @@ from serigraph.publishing.proposed_numbers import (
     kind_of,
     nearby,
 )
-from serigraph.publishing.proposed_persistence import (
-    ProposedPersistence,
-    proposed_persistence,
-    values_in_tables,
-)
+from serigraph.publishing.proposed_plans import plan_of_nearby, planned, planned_of_several
 from serigraph.publishing.proposed_records import (
     FORMS,
     check_records,
@@ -51,7 +45,7 @@ from serigraph.tables.column_guesses import ColumnGuess, masked_digits
 from serigraph.tables.people import read_ids, read_values, repeated_people
 from serigraph.tables.roles import Roles, guess_roles
 from serigraph.tables.value_list import ValueList, list_values
-from serigraph.texts import qualified, qualifier
+from serigraph.texts import qualifier
 
 if TYPE_CHECKING:
     from serigraph.planning import Outlook
@@ -73,7 +67,7 @@ class Proposal:
     notes: tuple[str, ...]  # what the publisher should check
 
 
-def propose_policy(
+def propose_policy(  # one keyword per option of init
     table: pl.DataFrame,
     source: str,
     *,
@@ -132,11 +126,11 @@ def _of_one(
     head = [*described, *_sensitive(roles, kinds[roles.sensitive])]
     read = _parsed([*head, *_guarantee(), *rest])
     holders, people = _holders(table, read)
-    plan, over_time = _planned(tables, read, holders, people, persistence, releases)
+    plan, over_time = planned(tables, read, holders, people, persistence, releases)
     near = nearby(holders, people, kinds[roles.sensitive])
     is_close = bool(near and near.width) and not (over_time.persists or over_time.over_time)
     if near and is_close:
-        plan = _plan_of_nearby(near, roles.sensitive, releases)
+        plan = plan_of_nearby(near, roles.sensitive, releases)
     of_records = read.shows_records
     protected = [
         *_protected(plan, near, is_close=is_close),
@@ -188,7 +182,7 @@ def _of_several(
     read = _parsed([*head, *_guarantee(), *rest])
     found = {name: _holders(table, read.of_column(name)) for name in kinds}
     near = {name: nearby(*found[name], kind) for name, kind in kinds.items()}
-    plans, over_time, close = _planned_of_several(tables, read, found, near, asked)
+    plans, over_time, close = planned_of_several(tables, read, found, near, asked)
     tightest = max(plans.values(), key=lambda plan: plan.commonest / plan.people)
     lines = list(described)
     for name in kinds:
@@ -226,75 +220,11 @@ def _of_several(
     )
 
 
-def _planned_of_several(
-    tables: Sequence[pl.DataFrame],
-    policy: Policy,
-    found: Mapping[str, tuple[pl.DataFrame, int]],
-    near: Mapping[str, Nearby | None],
-    asked: tuple[Persistence | None, int],
-) -> tuple[dict[str, FirstPlan], ProposedPersistence, set[str]]:
-    """Which values of each column to protect, what to assume of all of them over time, and the
-    columns in which closeness is protected. ``asked`` are what the publisher states of values over
-    time, and for how many releases to plan."""
-    stated, releases = asked
-    may_pass = stated == "transient" or (stated is None and len(tables) > 1)
-    releases = releases if may_pass else 0
-    plans = first_plans(found, asked=releases)
-    measured = [
-        replace(each, name=qualified(name, each.name))
-        for name, (holders, _) in found.items()
-        if len(tables) > 1
-        for each in values_in_tables(tables, policy.of_column(name), holders["value"].to_list())
-        if each.name not in plans[name].excepted
-    ]
-    proposed = proposed_persistence(stated, tuple(measured))
-    if proposed.persists:
-        return first_plans(found, persists=True), proposed, set()
-    close = {} if measured else {name: each for name, each in near.items() if each and each.width}
-    if close:
-        filled = {name: (_fullest(each), each.all_people) for name, each in close.items()}
-        plans = first_plans({**found, **filled}, asked=releases)
-    return plans, proposed, set(close)
-
-
-def _plan_of_nearby(near: Nearby, column: str, releases: int) -> FirstPlan:
-    return first_plan(_fullest(near), near.all_people, column, asked=releases)
-
-
-def _fullest(near: Nearby) -> pl.DataFrame:
-    """How many people an interval has, as if it was a value."""
-    return pl.DataFrame({"value": ["interval"], "people": [near.fullest]})
-
-
 def _taxonomy_files(table: pl.DataFrame, roles: Roles, paths: dict[str, str]) -> dict[str, bytes]:
     return {
         path: masked_digits(read_text(table[name], Reading(null_values=roles.missing_texts))[0])
         for name, path in paths.items()
     }
-
-
-def _planned(
-    tables: Sequence[pl.DataFrame],
-    policy: Policy,
-    holders: pl.DataFrame,
-    people: int,
-    stated: Persistence | None,
-    releases: int,
-) -> tuple[FirstPlan, ProposedPersistence]:
-    """Which values to protect, and what to assume of them over time; with several ``tables`` it is
-    measured."""
-    column = policy.only_column.column
-    measured = values_in_tables(tables, policy, holders["value"].to_list()) if tables else ()
-    may_pass = stated == "transient" or (stated is None and tables)
-    plan = first_plan(holders, people, column, asked=releases if may_pass else 0)
-    proposed = proposed_persistence(
-        stated, tuple(each for each in measured if each.name not in plan.excepted)
-    )
-    if proposed.persists:
-        plan = first_plan(holders, people, column, persists=True)
-        more = tuple(each for each in measured if each.name not in plan.excepted)
-        proposed = replace(proposed, over_time=more)
-    return plan, proposed
 
 
 def _parsed(lines: list[str]) -> Policy:

@@ -43,7 +43,7 @@ class Roles:
     notes: tuple[str, ...]
 
 
-def guess_roles(
+def guess_roles(  # one guess builds on the other, in this order
     table: pl.DataFrame,
     *,
     person: str = "",

@@ -41,7 +41,7 @@ _PHRASES: Mapping[str, str] = {
     "--from is table 1, --also the next ones": "the tables in their order",
     "--person COLUMN, --sensitive COLUMN": "Id of a person, Sensitive column",
     "with --raw, in order": "in order",
-    "discard it with 'serigraph drafts SERIES --discard NAME'": "discard it",
+    "discard it with 'serigraph drafts SERIES discard NAME'": "discard it",
     "publish it with 'serigraph publish --draft NAME'": "publish it there",
     ", or --query": "",
     ", and give --series": "",
