@@ -165,7 +165,7 @@ class StorageError(SerigraphError):
 
 
 class NotInPlace(StorageError):
-    """The release is out, but its files could not be moved into place yet."""
+    """The release is out, or the draft is made, but the disk has not taken all of it yet."""
 
     exit_code = 9
 

@@ -24,7 +24,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from serigraph.arguments import text
-from serigraph.errors import DraftNotFound, DraftRefused, InputRefused, SerigraphError
+from serigraph.errors import (
+    DraftNotFound,
+    DraftRefused,
+    InputRefused,
+    NotInPlace,
+    SerigraphError,
+)
 from serigraph.ledger.catalog import Catalog
 from serigraph.ledger.encoding import EncodedParts
 from serigraph.ledger.layout import Layout
@@ -162,7 +168,17 @@ def keep_draft(
         ensure_folder(layout.drafts)
         sync(layout.root)
         place = layout.drafts / _name(entry.label, digest_of(text))
-        move_durably([(folder, place)])
+        try:
+            move_durably([(folder, place)])
+        except OSError as error:
+            if not place.is_dir():
+                raise
+            raise NotInPlace(
+                "the draft is made, but the disk did not confirm it",
+                where=str(place),
+                remedy="see to the disk, and look at the draft with 'serigraph drafts SERIES show "
+                "NAME' before you rely on it",
+            ) from error
     return read_draft(place)
 
 
