@@ -1,18 +1,26 @@
-"""No document of a release of records tells whose record is whose: two members of a group change
+"""No document of a release of records tells whose record is whose: members of a group change
 places, with all that they hold, and everything that is published stays the same."""
 
 from __future__ import annotations
 
+import random
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 import pytest
+from numpy.typing import NDArray
 
 from columns.records import Shape, everybody, policy_of, start
+from serigraph import export
+from serigraph.cohorts import standing
+from serigraph.model import Cohorts, Population
 from serigraph.publishing import publish
-from serigraph.runtime.randomness import SeededRandomness
+from serigraph.runtime.randomness import Randomness, SeededRandomness
 
 FORMS = ['form = "generalised"', 'form = "bucketised"', 'form = "bucketised"\napart = true']
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -79,3 +87,167 @@ def test_members_who_change_places_change_no_document(
         assert documents(tmp_path / f"with-{other}", output, table, registry) == one
     changed = table_of(registry, first, rest).with_columns(pl.col("cost").replace(9.0, 5.0))
     assert documents(tmp_path / "changed", output, changed, registry) != one
+
+
+PERSISTING = """version = 1
+[person]
+id = "patient"
+[quasi_identifiers.age]
+kind = "numeric"
+[sensitive.diagnosis]
+[sensitive.diagnosis.protected]
+values = ["HIV", "lupus"]
+unheld = "allow"
+[sensitive.diagnosis.protected.persistence]
+default = "any"
+[sensitive.drug]
+form = "list"
+[sensitive.drug.protected]
+values = ["AZT", "3TC"]
+unheld = "allow"
+[sensitive.drug.protected.persistence]
+default = "permanent"
+[classes.treated]
+threshold = "1/3"
+[classes.treated.values]
+diagnosis = ["HIV"]
+drug = ["AZT"]
+[plain]
+weight = "numeric"
+ward = "text"
+[guarantee]
+threshold = "1/3"
+adversary = "presence unknown"
+minimum_group_size = 2
+cohort_size = 4
+[output]
+files = ["csv"]
+"""
+Record = tuple[str | None, str | None, list[str], int | None]  # diagnosis, ward, drugs, weight
+Life = list[Record | None]  # what a person's record is in each release, None without one
+
+
+def lives(seed: int, people: int, releases: int) -> list[Life]:
+    """People who keep most of their record, and are away now and then."""
+    draw = random.Random(seed)
+
+    def record() -> Record:
+        is_ill = draw.random() < 0.3
+        diagnosis = draw.choice(["HIV", "lupus"] if is_ill else ["flu", None, "gout"])
+        rare = [drug for drug in ("AZT", "3TC") if draw.random() < (0.5 if is_ill else 0.1)]
+        usual = ["aspirin"] if draw.random() < 0.4 else []
+        ward, weight = draw.choice([None, "east", "west"]), draw.choice([None, 1, 2, 3])
+        return diagnosis, ward, [*rare, *usual], weight
+
+    everybody = []
+    for _ in range(people):
+        mine, life = record(), Life()
+        for _ in range(releases):
+            if draw.random() < 0.2:
+                mine = record()
+            life.append(mine if draw.random() < 0.8 else None)
+        everybody.append(life)
+    return everybody
+
+
+class Keys(NamedTuple):
+    """Lots that are drawn already."""
+
+    drawn: NDArray[np.uint64]
+
+    def keys(self, _number: int) -> NDArray[np.uint64]:
+        return self.drawn
+
+
+def drawn_by_person(monkeypatch: pytest.MonkeyPatch, was: Sequence[int]) -> list[Population]:
+    """Lots over records beyond a limit go with people: who changes places takes the lot along.
+    Otherwise other people give way in other worlds, each as often as in this one. Populations in
+    which somebody had to give way are appended to what is returned."""
+    drawn = standing._within_limits
+    gave_way: list[Population] = []
+
+    def within_limits(
+        population: Population,
+        cohort: NDArray[np.int64],
+        recorded: Cohorts,
+        rules: standing.Rules,
+        randomness: Randomness,
+    ) -> Population:
+        before = standing._published(population, recorded)
+        newly = np.unique(standing._newly_shown(population, before) // len(population.protected))
+        tickets = randomness.keys(len(was))[[was[n] for n in population.ids.gather(newly)]]
+        # Whoever has the n-th smallest of these keys is the n-th of all, by ticket.
+        drawn_already = Keys(np.argsort(tickets).astype(np.uint64))
+        released = drawn(population, cohort, recorded, rules, drawn_already)
+        if len(released.held) < len(population.held):
+            gave_way.append(released)
+        return released
+
+    monkeypatch.setattr(standing, "_within_limits", within_limits)
+    return gave_way
+
+
+def series_of(folder: Path, output: str, held: list[Life]) -> list[set[str]]:
+    """The documents of each release; somebody leaves the registry before each but the first."""
+    series = start(folder, f"{PERSISTING}{output}\n")
+    everybody = pl.DataFrame({"patient": range(len(held))}).with_columns(age=pl.col("patient") * 3)
+    texts = dict.fromkeys(("diagnosis", "ward"), pl.String())
+    schema = {**everybody.schema, **texts, "drug": pl.List(pl.String), "weight": pl.Int64()}
+    documents: list[set[str]] = []
+    for number in range(len(held[0])):
+        registry = everybody.filter(~pl.col("patient").is_in([1, 9][:number]))
+        present = [(who, held[who[0]][number]) for who in registry.rows()]
+        table = pl.DataFrame(
+            [(*who, *record) for who, record in present if record], schema=schema, orient="row"
+        )
+        made = publish(
+            table,
+            series,
+            registry=registry,
+            label=f"r{number}",
+            new_people=True,
+            same_table=True,
+            published_at=AT,
+            randomness=SeededRandomness(number),
+        )
+        documents.append(set())
+        for file in made.folder.iterdir():
+            lines = sorted(DIGEST.sub("", file.read_text()).splitlines())
+            documents[-1].add("\n".join([file.name, *lines]))
+    return documents
+
+
+def classes_of(folder: Path) -> list[list[int]]:
+    """The people of each cohort, apart from those of it who retired before some release."""
+    export(folder, folder.with_suffix(".exported"), confidential=True)
+    cohorts, retired = (
+        pl.read_parquet(folder.with_suffix(".exported") / f"{name}.parquet")
+        for name in ("cohorts", "retired")
+    )
+    together = cohorts.join(retired, on="person", how="left")
+    alike = together.group_by("cohort", "release_right").agg(pl.col("person").cast(pl.Int64))
+    return alike["person"].to_list()
+
+
+@pytest.mark.parametrize("output", [*FORMS, 'form = "bucketised"\ngroups = "regions"'])
+def test_people_of_a_cohort_can_change_places_with_their_records(
+    output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that they hold in all columns over all releases, and when they are there."""
+    gave_way = []
+    for seed in range(4):
+        held = lives(seed, 12, 3)
+        with monkeypatch.context() as patch:
+            mine = drawn_by_person(patch, range(12))
+            first = series_of(tmp_path / f"{seed}", output, held)
+            gave_way += mine
+        place = list(range(12))
+        for together in classes_of(tmp_path / f"{seed}"):
+            for person, other in zip(together, [*together[1:], together[0]], strict=True):
+                place[person] = other
+        moved = [held[other] for other in place]
+        assert moved != held
+        with monkeypatch.context() as patch:
+            drawn_by_person(patch, place)
+            assert series_of(tmp_path / f"{seed}-moved", output, moved) == first
+    assert gave_way
