@@ -222,6 +222,22 @@ def test_drafts_of_records_are_published(has_registry: bool, tmp_path: Path) -> 
     assert audit_series(series).audit.files_agree
 
 
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_files_agree_where_nobody_of_a_cohort_is_present(form: str, tmp_path: Path) -> None:
+    registry = people(24)
+    series = start(tmp_path / "clinic", POLICY.replace(FORMS["generalised"], form))
+    made = draft(
+        table_of(registry, 1, share=1).filter(pl.col("patient") >= 8),
+        series,
+        registry=registry,
+        label="r1",
+    )
+    release = publish_draft(series, made.name)
+    assert release.record.summary["groups"] == 3
+    assert release.record.summary["present"] <= 16
+    assert audit_series(series).audit.files_agree
+
+
 Wrong = Callable[[Population, Arrangement], Population]
 
 
