@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
 
 import polars as pl
 
@@ -42,6 +43,7 @@ def composed(texts: pl.Series) -> pl.Series:
     return plain if is_ascii else plain.str.replace_all(_AROUND, "").str.normalize("NFC")
 
 
+@lru_cache(maxsize=10_000)  # every name of a policy is asked for several times
 def in_one_form(text: str) -> str:
     """One text in that form."""
     return str(composed(pl.Series([text]))[0])

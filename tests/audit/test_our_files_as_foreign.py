@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from audit import oracle
+from model.settings import about
 from serigraph.auditing import Audit, Figures, audit_releases, audit_series
 from serigraph.auditing.evidence import Evidence
 from serigraph.auditing.from_releases import first_choice, gather_evidence, match_release
@@ -287,7 +288,7 @@ def exactly(figures: Figures) -> Figures:
     return replace(figures, mean=round(figures.mean, 12), worst=worst)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(about(12), suppress_health_check=list(HealthCheck))
 @given(CASES)
 def test_every_group_and_every_figure_is_the_ledgers(case: Case) -> None:
     # Two tables do not tell how many people hold a class; another test is about that.

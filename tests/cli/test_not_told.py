@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import serigraph
 from docs.pages import ROOT
 from serigraph.cli import main
 from serigraph.cli.streams import Outlet
@@ -20,17 +21,17 @@ from serigraph.ledger import Series, writer
 COMMAND = [sys.executable, "-m", "serigraph"]
 
 
-@pytest.fixture
-def here(tmp_path: Path) -> Path:
-    folder = tmp_path / "here"
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("begun") / "here"
     shutil.copytree(ROOT / "docs/example", folder)
-    subprocess.run(
-        [*COMMAND, "init", "clinic", "--from", "2024H1.csv", "--persistence", "transient"],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-    )
+    serigraph.init(folder / "clinic", folder / "2024H1.csv", persistence="transient")
     return folder
+
+
+@pytest.fixture
+def here(begun: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(begun, tmp_path / "here")
 
 
 def out(folder: Path) -> list[str]:

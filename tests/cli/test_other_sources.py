@@ -1,13 +1,11 @@
-"""What people give that is no table: the real command says what, where and what to do."""
+"""What people give that is no table: the command says what, where and what to do."""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
-import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -46,15 +44,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def serigraph(folder: Path, *arguments: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "serigraph", *arguments],
-        cwd=folder,
-        env=os.environ,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.returncode, done.stderr
+    with contextlib.chdir(folder):
+        ran = run(*arguments)
+    return ran.code, ran.err
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cli.running import run
+from model.settings import about
 from publishing.clinic import new_series, policy_text
 
 COLUMNS = """\
@@ -86,9 +87,7 @@ def series(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ).path
 
 
-@settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(about(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(0, 2**32),
     st.lists(st.sampled_from(sorted(SPOILS)), max_size=4),

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from docs.pages import ROOT, RUN, blocks_of
 from docs.test_blocks import run_python
 from docs.test_links import links_of
@@ -53,6 +55,7 @@ class Shell:
         self._process.communicate()
 
 
+@pytest.mark.thorough  # test_blocks runs each page by itself
 def test_pages_can_be_pasted_one_after_the_other(tmp_path: Path) -> None:
     folder = tmp_path / "you"
     shutil.copytree(ROOT / "docs/example", folder)

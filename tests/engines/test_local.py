@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from model.models import (
@@ -21,6 +21,7 @@ from model.models import (
     population_of,
     protected_names,
 )
+from model.settings import about
 from serigraph.engines import Plan, VerifiedRelease, make_release
 from serigraph.engines.earlier_releases import remembered
 from serigraph.errors import Infeasible, PromiseError
@@ -94,7 +95,7 @@ def within_budget(releases: list[list[PastGroup]], people: int) -> list[list[Pas
     return kept
 
 
-@settings(deadline=None, max_examples=300)
+@about(100)
 @given(crowds(largest=40), plans(), st.integers(0, 9), st.data())
 def test_whatever_is_made_is_within_the_guarantee(
     people: list[Person], plan: Plan, seed: int, data: st.DataObject

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from grouping.cases import Case, cases
 from grouping.test_past import facts_of
-from model.settings import unhurried
+from model.settings import about, unhurried
 from serigraph.grouping import whole_box, whole_cell
 from serigraph.grouping.counts import clear, tally
 from serigraph.grouping.cuts import FORESIGHT, WASTEFUL, CutRules, list_cuts
@@ -110,7 +110,7 @@ def width(f: GroupingInput, side: list[int]) -> float:
     return float(np.minimum(at.max(axis=1) - at.min(axis=1), 1.0).sum())
 
 
-@unhurried
+@about(50)
 @given(cases(), st.integers(1, 6), st.integers(1, 4), st.booleans())
 def test_cuts_are_those_that_a_plain_form_finds(
     problem: Case, size: int, least: int, is_blind: bool

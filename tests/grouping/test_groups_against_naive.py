@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from hypothesis import event, given, settings
+from hypothesis import event, given
 
 from grouping.cases import Case, cases
 from grouping.naive import (
@@ -17,10 +17,10 @@ from grouping.naive import (
     overlapping_boxes,
     unbearable_values,
 )
+from model.settings import about
 from serigraph.grouping import Grouping
 
-# A shared machine makes single examples slow for reasons that no property is about.
-unhurried = settings(deadline=None, max_examples=200)
+unhurried = about(100)
 
 
 @unhurried

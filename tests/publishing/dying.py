@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE = 120.0
+PATIENCE = 300.0  # seconds: a busy machine compiles kernels meanwhile
 
 # The command line, held up while it forms groups until a file appears.
 _HELD_UP = """

@@ -1,5 +1,6 @@
 """No kernel reads or writes beyond its arrays. Compiled code does not look out for that: here some
-tests run once more, in a process whose kernels do."""
+tests run once more, in a process whose kernels do. `make coverage` runs most of them with kernels
+as plain Python, which looks out for it too, and with fewer cases."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 TESTS = Path(__file__).parents[1]
 CHECKED = [
@@ -20,6 +23,7 @@ CHECKED = [
 SLOW = "test_who_has_spent_most"  # thousands of releases, of a kind that the others have as well
 
 
+@pytest.mark.thorough
 def test_no_kernel_reaches_beyond_its_arrays(tmp_path: Path) -> None:
     done = subprocess.run(
         [

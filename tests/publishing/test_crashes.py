@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from marks import thorough
 from publishing import dying
 from publishing.clinic import Clinic, clinic, new_series, policy_text
 from publishing.series_digest import digest_of_series
@@ -57,11 +58,14 @@ def check_recovered(path: Path, table: Path, before: dict[str, str]) -> bool:
     return is_out
 
 
-def test_a_real_process_killed_at_random(hospital: tuple[Path, Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [3, thorough(20)])
+def test_a_real_process_killed_at_random(
+    hospital: tuple[Path, Path], tmp_path: Path, times: int
+) -> None:
     template, table = hospital
     before = digest_of_series(template)
     draw = random.Random(SEED)
-    for number in range(6):
+    for number in range(times):
         copy = shutil.copytree(template, tmp_path / f"{number}")
         process = dying.command("publish", table, "--series", copy)
         dying.wait_for(lambda: any((copy / "staging").iterdir()) or process.poll() is not None)  # noqa: B023
@@ -71,11 +75,14 @@ def test_a_real_process_killed_at_random(hospital: tuple[Path, Path], tmp_path: 
         check_recovered(copy, table, before)
 
 
-def test_a_real_process_interrupted_at_random(hospital: tuple[Path, Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [3, thorough(20)])
+def test_a_real_process_interrupted_at_random(
+    hospital: tuple[Path, Path], tmp_path: Path, times: int
+) -> None:
     template, table = hospital
     before = digest_of_series(template)
     draw = random.Random(SEED)
-    for number in range(6):
+    for number in range(times):
         copy = shutil.copytree(template, tmp_path / f"{number}")
         process = dying.command("publish", table, "--series", copy)
         dying.wait_for(lambda: any((copy / "staging").iterdir()) or process.poll() is not None)  # noqa: B023

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import serigraph
+from model.settings import about
 from serigraph.errors import TableError
 from serigraph.policy import Persistence
 from serigraph.privacy.strategies import ConstantRatio
@@ -86,7 +87,7 @@ def test_plans_are_as_long_and_protect_as_much_as_they_can(sizes: list[int], peo
             assert size > int(within) / ConstantRatio(2).preview(THRESHOLD, 1)[0] * (1 - 1e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@about(12)
 @given(
     st.lists(st.integers(1, 60), min_size=2, max_size=8),
     st.integers(0, 120),

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import serigraph
+from marks import thorough
 from publishing import oracle
 from publishing.checking import Meaning, check_series, exported, publish_all
 from publishing.clinic import COMMON, RARE, ZIP_TAXONOMY, Clinic, clinic, new_series, policy_text
@@ -176,8 +177,15 @@ def test_a_new_value_of_a_taxonomy(hospital: Clinic, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("values_may_stay")
-@pytest.mark.parametrize("output", FORMS)
-@pytest.mark.parametrize("returning", [0.7, 0.9])
+@pytest.mark.parametrize(
+    ("returning", "output"),
+    [
+        (0.7, "generalised"),
+        (0.9, "bucketised"),
+        thorough(0.7, "bucketised"),
+        thorough(0.9, "generalised"),
+    ],
+)
 def test_what_adapts_goes_on_where_halving_the_budget_cannot(
     tmp_path: Path, returning: float, output: str
 ) -> None:

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import serigraph
+from marks import thorough
 from publishing.clinic import COMMON, Clinic, clinic, new_series, policy_text
 from publishing.series_digest import digest_of_series
 from serigraph.errors import (
@@ -220,6 +221,7 @@ def test_no_file_and_no_series(path: Path, hospital: Clinic, tmp_path: Path) -> 
 
 _PUBLISH_WITH_SMALL_FILES = """
 import resource, sys
+from marks import thorough
 import serigraph
 from serigraph.cli import main
 from serigraph.publishing import publish
@@ -229,7 +231,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("limit", [0, 300, 1000, 2000, 4000, 8000])
+@pytest.mark.parametrize("limit", [0, 2000, 8000, thorough(300), thorough(1000), thorough(4000)])
 def test_a_full_disk(path: Path, hospital: Clinic, tmp_path: Path, limit: int) -> None:
     # What the publication writes: tables of 3 to 6 kB, documents, parts of 1 kB, catalog of 20 kB.
     table = tmp_path / "r2.parquet"

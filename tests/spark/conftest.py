@@ -1,8 +1,8 @@
 """The Spark sessions that the tests share.
 
 One process has at most one session, so that everything that needs one takes the fixture ``spark``.
-It runs a test on local[2] and on a cluster; a test that needs one of them only says so with
-``@pytest.mark.parametrize("spark", ["local[2]"], indirect=True)``.
+It runs a test on local[2] and, as one of the thorough ones, on a cluster; a test that needs one of
+them only says so with ``@pytest.mark.parametrize("spark", ["local[2]"], indirect=True)``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield started
 
 
-@pytest.fixture(scope="session", params=["local[2]", CLUSTER])
+@pytest.fixture(
+    scope="session", params=["local[2]", pytest.param(CLUSTER, marks=pytest.mark.thorough)]
+)
 def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     """A session on this machine, then one on the cluster."""
     is_local = request.param != CLUSTER

@@ -75,7 +75,11 @@ def test_options_of_spark_need_the_engine(series: Series) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "said"), [(None, "does not have"), ("9.9", "has serigraph 9.9")]
+    ("version", "said"),
+    [
+        pytest.param(None, "does not have", marks=pytest.mark.thorough),
+        ("9.9", "has serigraph 9.9"),
+    ],
 )
 def test_executors_that_do_not_fit(
     version: str | None, said: str, series: Series, cluster: Cluster, tmp_path: Path
@@ -94,6 +98,7 @@ def test_executors_that_do_not_fit(
     assert digest_of_series(series.path) == before
 
 
+@pytest.mark.thorough
 def test_no_executor_comes(cluster: Cluster) -> None:
     settings = SMALL | {"spark.executor.memory": "900g"}
     program = f"""
@@ -105,6 +110,7 @@ with spark_session({cluster.url!r}, settings={settings}, patience=5):
     assert "ClusterUnreachable: no executor answered within 5 seconds" in ended.stderr
 
 
+@pytest.mark.thorough
 def test_the_same_from_spark_submit(series: Series, cluster: Cluster, tmp_path: Path) -> None:
     import pyspark
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ from spark.standalone import descendants
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PARTITION = 700  # people, so that small tables have several
+PARTITION, SMALL_PARTITION = 700, 300  # people, so that small tables have several
 THOROUGH = pytest.mark.thorough
 THIS_MACHINE = pytest.mark.parametrize("spark", ["local[2]"], indirect=True)
 
@@ -43,17 +44,31 @@ def hospital() -> Clinic:
     return clinic(releases=4, people=2000, registered=3500, seed=3)
 
 
-def on_spark(table: Any, series: Series, **options: Any) -> Published:
-    return serigraph.publish(
-        table, series, engine=serigraph.Spark(partition_people=PARTITION), **options
-    )
+@pytest.fixture(scope="module")
+def ward() -> Clinic:
+    """Where nothing is compared but what has to be the same."""
+    return clinic(releases=4, people=900, registered=1600, seed=3)
+
+
+def on_spark(
+    table: Any, series: Series, partition_people: int = PARTITION, **options: Any
+) -> Published:
+    engine = serigraph.Spark(partition_people=partition_people)
+    return serigraph.publish(table, series, engine=engine, **options)
 
 
 def publish_in_turn(
-    series: Series, tables: Sequence[pl.DataFrame], registry: pl.DataFrame | None, engines: str
+    series: Series,
+    tables: Sequence[pl.DataFrame],
+    registry: pl.DataFrame | None,
+    engines: str,
+    partition_people: int = PARTITION,
 ) -> list[Published]:
     """The tables as r00, r01, ...; the letters of ``engines`` say where: l(ocal) or s(park)."""
-    publish = {"l": serigraph.publish, "s": on_spark}
+    publish = {
+        "l": serigraph.publish,
+        "s": partial(on_spark, partition_people=partition_people),
+    }
     return [
         publish[engine](table, series, registry=registry, label=f"r{number:02}")
         for number, (engine, table) in enumerate(zip(engines, tables, strict=True))
@@ -215,7 +230,7 @@ def test_both_engines_meet_the_same_bars(
 
 @THIS_MACHINE
 def test_the_report_of_several_pieces_is_that_of_the_ledger(
-    spark: SparkSession, hospital: Clinic, tmp_path: Path
+    spark: SparkSession, ward: Clinic, tmp_path: Path
 ) -> None:
     """Tasks measure their people only; together they come to what the whole ledger says."""
     protected = f'except = {list(COMMON)}\n[protected.thresholds]\n"{RARE[0]}" = "2/5"'
@@ -226,12 +241,12 @@ def test_the_report_of_several_pieces_is_that_of_the_ledger(
     tables = []
     # Nobody of the first two tables is in the third one.
     seen: set[str] = set()
-    for number, table in enumerate(hospital.tables[:3]):
+    for number, table in enumerate(ward.tables[:3]):
         chosen = table.filter(~pl.col("patient").is_in(list(seen))) if number == 2 else table
         seen |= set(chosen["patient"])
         tables.append(tmp_path / f"r{number}.csv")
         chosen.write_csv(tables[-1])
-        on_spark(chosen, series, label=f"r{number}", new_people=number == 2)
+        on_spark(chosen, series, SMALL_PARTITION, label=f"r{number}", new_people=number == 2)
     found = recount.read_releases(
         exported(series, tmp_path / "exported"), tables, [None] * 3, columns=()
     )
@@ -258,19 +273,19 @@ def test_the_report_of_several_pieces_is_that_of_the_ledger(
 
 @THIS_MACHINE
 def test_chances_are_learned_from_the_same_counts(
-    spark: SparkSession, hospital: Clinic, tmp_path: Path
+    spark: SparkSession, ward: Clinic, tmp_path: Path
 ) -> None:
     series = new_series(tmp_path / "clinic", policy_text(strategy='name = "schedule"'))
-    *earlier, last = hospital.tables
-    publish_in_turn(series, earlier, None, "lsl")
+    *earlier, last = ward.tables
+    publish_in_turn(series, earlier, None, "lsl", SMALL_PARTITION)
     expected = read_policy(series.path / "policy.toml").strategy_for(series.link_gaps).to_text()
     assert expected not in {release.strategy for release in series.releases()}
-    assert on_spark(last, series, label="last").record.strategy == expected
+    assert on_spark(last, series, SMALL_PARTITION, label="last").record.strategy == expected
 
 
 @THIS_MACHINE
 def test_sets_classes_and_thresholds_of_their_own(
-    spark: SparkSession, hospital: Clinic, tmp_path: Path
+    spark: SparkSession, ward: Clinic, tmp_path: Path
 ) -> None:
     """A data frame of Spark says by itself where the release is made."""
     name, diseases = "any of four", RARE[3:7]
@@ -288,9 +303,9 @@ def test_sets_classes_and_thresholds_of_their_own(
     )
     draw = random.Random(5)
     tables = []
-    for table in hospital.tables[:2]:
+    for table in ward.tables[:2]:
         more = table.sample(fraction=0.3, seed=1).with_columns(
-            diagnosis=pl.Series([draw.choice([*COMMON, *RARE]) for _ in range(600)])
+            diagnosis=pl.Series([draw.choice([*COMMON, *RARE]) for _ in range(270)])
         )
         tables.append(pl.concat([table, more]))
     series = new_series(tmp_path / "clinic", text)
@@ -299,9 +314,9 @@ def test_sets_classes_and_thresholds_of_their_own(
         serigraph.publish(
             frame,
             series,
-            registry=hospital.registry,
+            registry=ward.registry,
             label=f"r{number}",
-            engine=serigraph.Spark(partition_people=PARTITION),
+            engine=serigraph.Spark(partition_people=SMALL_PARTITION),
         )
     sets: list[dict[str, set[str]]] = [{}, {}]
     for table, held in zip(tables, sets, strict=True):
@@ -310,7 +325,7 @@ def test_sets_classes_and_thresholds_of_their_own(
     check_series(
         series,
         tables,
-        hospital.registry,
+        ward.registry,
         exported=exported(series, tmp_path / "export"),
         meaning=Meaning(counted_as=counted_as, thresholds=own),
         sets=sets,
@@ -397,9 +412,9 @@ def on_spark_in_twenties(table: pl.DataFrame, series: Series, label: str) -> Pub
 
 @THIS_MACHINE
 def test_what_was_published_or_is_wrong_is_refused_alike(
-    spark: SparkSession, hospital: Clinic, tmp_path: Path
+    spark: SparkSession, ward: Clinic, tmp_path: Path
 ) -> None:
-    table = hospital.tables[0].head(900)
+    table = ward.tables[0]
     series = new_series(tmp_path / "clinic", policy_text())
     path = tmp_path / "first.csv"
     table.sample(fraction=1, shuffle=True, seed=1).write_csv(path)
@@ -407,7 +422,7 @@ def test_what_was_published_or_is_wrong_is_refused_alike(
     with pytest.raises(AlreadyPublished, match="this table is out already"):
         on_spark(table, series, label="again")
     with pytest.raises(AlreadyPublished, match="this label is used already"):
-        on_spark(hospital.tables[1], series, label="FIRST")
+        on_spark(ward.tables[1], series, label="FIRST")
     with pytest.raises(AlreadyPublished, match="this table is out already"):
         serigraph.publish(table, series, label="again")
     numbers = pl.Series("patient", range(900))
@@ -433,9 +448,9 @@ def test_what_was_published_or_is_wrong_is_refused_alike(
 
 @THIS_MACHINE
 def test_policies_that_would_give_people_away_are_refused_alike(
-    spark: SparkSession, hospital: Clinic, tmp_path: Path
+    spark: SparkSession, ward: Clinic, tmp_path: Path
 ) -> None:
-    table = hospital.tables[0].head(900)
+    table = ward.tables[0]
     misspelt = policy_text(protected='values = ["rare-00", "RARE-01", "mumps"]')
     series = new_series(tmp_path / "clinic", misspelt)
     said = {}

@@ -6,9 +6,10 @@ import random
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from model.settings import about
 from serigraph.errors import TableError
 from serigraph.tables.roles import guess_roles
 
@@ -46,7 +47,7 @@ def visits(seed: int = 2, **columns: object) -> pl.DataFrame:
     return pl.concat([people, again]).with_columns(**columns)
 
 
-@settings(deadline=None, max_examples=80)
+@about(30)
 @given(
     st.sampled_from(PERSON_IDS),
     st.lists(st.sampled_from([*PERSON_IDS, *GROUP_IDS]), max_size=3, unique=True),

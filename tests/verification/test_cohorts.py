@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from model.settings import about
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from verification.cohort_mutations import (
     DOUBTFUL,
@@ -39,7 +40,7 @@ some_terms = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@about(50)
 @given(st.integers(0, 2**32), some_terms)
 def test_right_releases_are_accepted(seed: int, terms: Terms) -> None:
     for book, release in series(seed, terms):
@@ -47,7 +48,7 @@ def test_right_releases_are_accepted(seed: int, terms: Terms) -> None:
         submit(release, terms, recorded_of(book))
 
 
-@settings(deadline=None, max_examples=100)
+@about(30)
 @given(st.integers(0, 2**32), some_terms)
 def test_mutations_are_judged_as_by_the_reference(seed: int, terms: Terms) -> None:
     rng = random.Random(seed)

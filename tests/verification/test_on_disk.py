@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.builders import FIRST, SECOND, new_series, publish
 from ledger.builders import Person as Published
 from model.models import Person, crowds, id_of, names_held, population_of, protected_names
+from model.settings import about
 from serigraph.engines.earlier_releases import ledger_on_disk
 from serigraph.errors import GuaranteeExceeded, ImpossibleState, LedgerDamaged, StorageError
 from serigraph.ledger import PRESENCE_KNOWN, PRESENCE_UNKNOWN, Series
@@ -55,7 +56,7 @@ def releases(draw: st.DrawFn, people: int) -> list[tuple[str, list[Published]]]:
     return made
 
 
-@settings(deadline=None, max_examples=60)
+@about(25)
 @given(st.data(), crowds(), st.fractions(Fraction(1, 10), Fraction(9, 10)), st.booleans())
 def test_every_pair_is_what_the_reference_computes(
     data: st.DataObject, people: list[Person], threshold: Fraction, presence_known: bool

@@ -10,9 +10,10 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from model.settings import about
 from serigraph.errors import GuaranteeExceeded, ImpossibleState
 from serigraph.model import ProtectedValue
 from serigraph.verification.attendance import patterns
@@ -48,7 +49,7 @@ some_terms = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@about(50)
 @given(st.integers(0, 2**32), some_terms, st.sampled_from(["bucketised", "generalised"]))
 def test_right_releases_are_accepted(seed: int, terms: Terms, form: str) -> None:
     for book, release in series(seed, terms):
@@ -64,7 +65,7 @@ def test_right_releases_are_accepted(seed: int, terms: Terms, form: str) -> None
         assert set(proof.ids) == set(release.shown)
 
 
-@settings(deadline=None, max_examples=100)
+@about(30)
 @given(st.integers(0, 2**32), some_terms)
 def test_mutations_are_judged_as_by_the_reference(seed: int, terms: Terms) -> None:
     rng = random.Random(seed)
@@ -247,7 +248,7 @@ def _renamed(book: Book, release: Release, to: dict[int, int]) -> tuple[Book, Re
     )
 
 
-@settings(deadline=None, max_examples=200)
+@about(60)
 @given(st.integers(0, 2**32), st.integers(1, 70), some_terms)
 def test_cells_equal_those_of_the_reference(seed: int, people: int, terms: Terms) -> None:
     rng = random.Random(seed)

@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 
 from serigraph._version import __version__
 from serigraph.charts import CHART_STYLE, Bar, column_chart
@@ -55,11 +56,17 @@ class Page:
 
 def render(page: Page) -> str:
     """The page as HTML: one file, no script, nothing fetched. All texts are escaped."""
+    template, style = _form()
+    return template.render(page=page, style=style, version=__version__) + "\n"
+
+
+@cache
+def _form() -> tuple[Template, str]:
+    """The template and the style of all pages: compiling it takes longer than a page."""
     files = resources.files("serigraph.reporting")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     template = environment.from_string(files.joinpath("page.html").read_text(encoding="utf-8"))
-    style = files.joinpath("page.css").read_text(encoding="utf-8") + CHART_STYLE
-    return template.render(page=page, style=style, version=__version__) + "\n"
+    return template, files.joinpath("page.css").read_text(encoding="utf-8") + CHART_STYLE
 
 
 NOT_STATED = "not stated in the policy"
