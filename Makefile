@@ -4,16 +4,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 READY_DEV := $(VENV)/ready-dev
+STORES := .venv-stores
+AZURITE := azurite@3.35.0
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # Files go to two processes in their order, as tests/conftest.py says.
 TESTS := $(BIN)/python -m pytest -n 2 --no-loadscope-reorder
 
-.PHONY: help demo test test-thorough programs faults fuzz fuzz-web check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-pages bench-persistence bench-spark bench-utility attacks blindness leaks peers reproduce study lock clean
+.PHONY: help demo test test-thorough test-stores programs faults fuzz fuzz-web check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-pages bench-persistence bench-spark bench-utility attacks blindness leaks peers reproduce study lock clean
 
 help:
 	@echo "make demo            a clinic of 40,000 people publishes ten releases"
 	@echo "make test            the gate, coverage and all tests"
-	@echo "make test-thorough   what make test runs a sample of: many seeds, more random cases, all of Spark"
+	@echo "make test-thorough   what make test runs a sample of: more seeds and random cases, Spark on a cluster"
+	@echo "make test-stores     tables from S3, Google's and Azure's stores, by servers on this machine"
 	@echo "make faults          power cuts, I/O errors, full disks and no memory at every file operation"
 	@echo "make fuzz            odd inputs by the thousand; how many ended with a traceback, or never"
 	@echo "make fuzz-web        ten thousand odd requests to the site of serigraph serve"
@@ -60,6 +63,20 @@ test: check programs coverage
 # What make test has a sample of: cases marked as thorough, and more random ones of all properties.
 test-thorough: $(READY_DEV)
 	$(TESTS) -m "thorough or hypothesis" --hypothesis-profile many --durations=25
+
+# What the stores' packages need contradicts the lock, so they are installed apart.
+$(STORES)/ready: pyproject.toml tests/stores/constraints.txt
+	@echo "Installing packages and servers of stores into $(STORES)"
+	@$(PYTHON) -m venv $(STORES)
+	@$(STORES)/bin/python -m pip --disable-pip-version-check install --quiet \
+		-c tests/stores/constraints.txt -e ".[stores]"
+	@command -v npm >/dev/null || echo "Not installed, and needed by the tests of Azure: Node.js with npm"
+	@! command -v npm >/dev/null || npm install --prefix $(STORES)/azurite --no-save \
+		--no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error $(AZURITE)
+	@touch $@
+
+test-stores: $(STORES)/ready
+	$(STORES)/bin/python -m pytest tests/stores
 
 # A sample of it is part of make test. Another size: make faults SHARE=0.1
 SHARE ?= 1
@@ -161,11 +178,14 @@ leaks: $(READY_DEV)
 	cd tests && ../$(BIN)/python -m leaks
 
 lock:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(STORES)
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -e ".[dev]"
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
 	@touch $(READY) $(READY_DEV)
+	$(PYTHON) -m venv $(STORES)
+	$(STORES)/bin/python -m pip --disable-pip-version-check install --quiet -e ".[stores]"
+	$(STORES)/bin/python -m pip freeze --exclude-editable > tests/stores/constraints.txt
 
 clean:
-	rm -rf $(VENV) .venv-peers demo-out bench-out study site
+	rm -rf $(VENV) $(STORES) .venv-peers demo-out bench-out study site

@@ -69,7 +69,9 @@ class Measured:
         return self.mean <= NEAR_SMALLEST * self.smallest
 
 
-def measure(data: DataSet, registry: bool, minimum_size: int, seed: int) -> Iterator[Measured]:
+def measure(
+    data: DataSet, registry: bool, minimum_size: int, seed: int, *, blind: bool = False
+) -> Iterator[Measured]:
     """Group a data set in both forms and by both methods."""
     population = data.population
     rules = tuple(data.strategy.rule(value.threshold) for value in population.protected)
@@ -83,7 +85,7 @@ def measure(data: DataSet, registry: bool, minimum_size: int, seed: int) -> Iter
     ]
     for form in ("generalised", "bucketised"):
         for method in get_args(Method):
-            demand = Demand(rules, minimum_size, interleave=form == "bucketised")
+            demand = Demand(rules, minimum_size, interleave=form == "bucketised", blind=blind)
             yield _measured(data, registry, demand, form, method, base, widths, seed)
 
 
@@ -188,6 +190,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=50_000, help="people in a data set, at most")
     parser.add_argument("--data", type=Path, help="folder with adult/ and vaers/")
     parser.add_argument("--minimum-size", type=int, default=1, help="k-anonymity floor")
+    parser.add_argument("--cuts", choices=("counts", "blind"), default="counts", help="as a policy")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--markdown", action="store_true", help="print the table for the docs")
     parser.add_argument("--out", type=Path, default=Path("bench-out/grouping.json"))
@@ -200,7 +203,8 @@ def main() -> None:
     for data in sets:
         for registry in (False, True):
             shown = data.with_registry(np.random.default_rng(given.seed)) if registry else data
-            rows += measure(shown, registry, given.minimum_size, given.seed)
+            is_blind = given.cuts == "blind"
+            rows += measure(shown, registry, given.minimum_size, given.seed, blind=is_blind)
     if given.markdown:
         print(_markdown(rows))
     else:
@@ -210,6 +214,7 @@ def main() -> None:
         "rows": given.rows,
         "seed": given.seed,
         "minimum_size": given.minimum_size,
+        "cuts": given.cuts,
         "measured": [
             asdict(row) | {"ratio": row.ratio, "is_within_bar": row.is_within_bar} for row in rows
         ],

@@ -328,6 +328,7 @@ def main() -> None:
     parser.add_argument("--settings", nargs="+", default=[*BARS, RATES])
     every = [*strategies(RELEASES), CLAIRVOYANT, FLOOR, PRECISION]
     parser.add_argument("--strategies", nargs="+", default=every)
+    parser.add_argument("--cuts", choices=("counts", "blind"), default="counts", help="as a policy")
     parser.add_argument("--out", type=Path, default=Path("bench-out/utility.json"))
     options = parser.parse_args()
     rows: list[Measured] = []
@@ -336,7 +337,8 @@ def main() -> None:
     for seed in range(1, options.seeds + 1):
         source = built_in_source(options.people, seed)
         for name, setting in asked_settings(options).items():
-            setting = replace(setting, simulation=replace(setting.simulation, seed=seed))
+            simulation = replace(setting.simulation, seed=seed)
+            setting = replace(setting, simulation=simulation, blind=options.cuts == "blind")
             tables = (
                 clinic_populations(2023 + seed) if name == "demo" else populations(setting, source)
             )
@@ -364,6 +366,7 @@ def main() -> None:
         "version": __version__,
         "people": options.people,
         "queries": options.queries,
+        "cuts": options.cuts,
         "series": [asdict(row) for row in rows],
         "means": [asdict(row) for row in means],
         "precision": [asdict(each) for each in precise],

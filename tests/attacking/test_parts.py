@@ -30,17 +30,18 @@ def evidence(*releases: Seen) -> Evidence:
 
 
 def test_one_release_tells_what_its_counts_say() -> None:
-    person, believed = ever_published(evidence(release([0, 0, 0, 0, 1, 1], {0: 1, 1: 1})), 0, 1.0)
-    assert person.tolist() == [0, 1, 2, 3, 4, 5]
-    assert believed == pytest.approx([1 / 4] * 4 + [1 / 2] * 2, abs=1e-6)
+    one = evidence(release([0, 0, 0, 0, 1, 1], {0: 1, 1: 1}))
+    found = ever_published(one, 0, 1.0, np.random.default_rng(1))
+    assert found.person.tolist() == [0, 1, 2, 3, 4, 5]
+    assert found.chance == pytest.approx([1 / 4] * 4 + [1 / 2] * 2)
 
 
 def test_who_is_suspected_twice_holds_a_value_that_stays() -> None:
     both = evidence(release([0, 0, 0, 1, 1, 1], {0: 1}), release([0, 1, 1, 0, 0, 1], {0: 1}))
-    person, believed = ever_published(both, 0, 1.0)
-    assert person.tolist() == [0, 1, 2, 3, 4]
-    assert believed[0] > 0.95
-    assert believed[1:].max() < 0.05
+    found = ever_published(both, 0, 1.0, np.random.default_rng(1))
+    assert found.person.tolist() == [0, 1, 2, 3, 4]
+    assert found.chance[0] > 0.999
+    assert found.chance[1:].max() < 0.001
 
 
 def test_the_promise_multiplies_releases() -> None:

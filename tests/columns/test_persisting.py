@@ -206,6 +206,17 @@ def test_a_record_beyond_the_limit_is_left_out_whole(tmp_path: Path) -> None:
     assert audit_series(series, raw=[table]).audit.files_agree
 
 
+def test_a_release_in_which_all_records_would_be_left_out_is_refused(tmp_path: Path) -> None:
+    registry = people(8)
+    cells = {"diagnosis": ["HIV"] * 8, "drug": [["AZT"]] * 8, "weight": range(50, 58)}
+    table = registry.with_columns(**{name: pl.Series(each) for name, each in cells.items()})
+    series = start(tmp_path / "clinic", POLICY)
+    publish_all(series, [table.head(3)], registry)
+    with pytest.raises(Infeasible, match="is in a cohort that may show no more holders"):
+        publish(table.tail(5), series, registry=registry, new_people=True)
+    assert len(series.releases()) == 1
+
+
 @pytest.mark.parametrize("has_registry", [True, False], ids=["standing", "once"])
 def test_drafts_of_records_are_published(has_registry: bool, tmp_path: Path) -> None:
     registry = people(60)
@@ -219,6 +230,22 @@ def test_drafts_of_records_are_published(has_registry: bool, tmp_path: Path) -> 
             new_people=True,
         )
         assert publish_draft(series, made.name).record.number == seed
+    assert audit_series(series).audit.files_agree
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_files_agree_where_nobody_of_a_cohort_is_present(form: str, tmp_path: Path) -> None:
+    registry = people(24)
+    series = start(tmp_path / "clinic", POLICY.replace(FORMS["generalised"], form))
+    made = draft(
+        table_of(registry, 1, share=1).filter(pl.col("patient") >= 8),
+        series,
+        registry=registry,
+        label="r1",
+    )
+    release = publish_draft(series, made.name)
+    assert release.record.summary["groups"] == 3
+    assert release.record.summary["present"] <= 16
     assert audit_series(series).audit.files_agree
 
 

@@ -72,19 +72,24 @@ def test_a_record_that_loses_a_value_goes_whole(output: str, tmp_path: Path) -> 
     assert 0 < measured.suppressed_share < 1
 
 
-def test_what_plain_columns_single_out_is_counted_and_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize("files", ['["csv"]', '["parquet"]'])
+def test_what_plain_columns_single_out_is_counted_and_said(files: str, tmp_path: Path) -> None:
     registry = everybody(120, seed=5)
     tables = [table_of(registry, seed, NAMES) for seed in range(2)]
-    # The same wards in both tables, and half of the people keep a cost of their own.
+    # The same wards in both tables, and half of the people keep a cost of their own: a whole
+    # number, among others in the first table.
     tables = [
         table.with_columns(
-            pl.when(pl.col("patient") % 2 == 0).then(pl.col("patient")).otherwise(0).alias("cost"),
+            pl.when(pl.col("patient").is_in(range(2, 120, 2)))
+            .then(pl.col("patient"))
+            .otherwise(others)
+            .alias("cost"),
             pl.lit("east").alias("ward"),
             pl.lit("2024-01-01").alias("admitted on"),
         ).with_columns(pl.col("cost").cast(pl.Float64))
-        for table in tables
+        for table, others in zip(tables, (0.5, 0), strict=True)
     ]
-    series = start(tmp_path / "clinic", policy_of(Shape()))
+    series = start(tmp_path / "clinic", policy_of(Shape(files=files)))
     first, second = publish_tables(series, tables, registry)
     even = [set(table["patient"].to_list()) & set(range(2, 120, 2)) for table in tables]
     own = [each.record.summary["plain_unique_in_table"] for each in (first, second)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -49,6 +51,27 @@ def test_what_was_seen_is_what_comes_out(kind: Kind, tmp_path: Path) -> None:
     found = serigraph.audit(made.series)
     assert found.is_within
     assert found.files_agree
+
+
+def test_a_disk_that_fails_after_the_commit_does_not_hide_the_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = hospital(tmp_path, Kind())
+    draft = serigraph.draft(made.tables[0], made.series, label="r1", **made.options)
+    public = made.series.path / "releases" / "r1"
+    as_ever = Path.glob
+
+    def glob(folder: Path, pattern: str) -> Iterator[Path]:
+        if folder == public:
+            raise OSError(errno.EIO, "input/output error")
+        return as_ever(folder, pattern)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "glob", glob)
+        release = serigraph.publish_draft(made.series, draft.name)
+        with pytest.raises(OSError, match="input/output"):
+            list(release.tables)
+    assert list(release.tables) == ["table"]
 
 
 def test_what_is_suppressed_stays_charged(tmp_path: Path) -> None:

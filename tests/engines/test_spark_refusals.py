@@ -14,6 +14,7 @@ PERSISTS = 'except = ["other"]\n[protected.persistence]\ndefault = "any"'
 PART = 'except = ["other"]\n[protected.persistence]\ndefault = "transient"\n"HIV" = "permanent"'
 LARGE = 'threshold = "1/2"\nminimum_group_size = 2'
 KNOWN = 'threshold = "1/2"\nknown_members = 1'
+BLIND = 'threshold = "1/2"\ncuts = "blind"'
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,7 @@ KNOWN = 'threshold = "1/2"\nknown_members = 1'
         ({"protected": PERSISTS}, "values that persist", "protected.persistence"),
         ({"protected": PART}, "values that persist", "protected.persistence"),
         ({"guarantee": KNOWN}, "knows members of groups", "known_members"),
+        ({"guarantee": BLIND}, "cut blind", "cuts"),
         (
             {"sensitive": 'column = "income"\nkind = "numeric"', "protected": 'closeness = "10"'},
             "numbers or dates",

@@ -16,7 +16,7 @@ import polars as pl
 
 import serigraph
 from faults.power_cut import Disk, read_log, write_tree
-from faults.shim import Commands, Ended, Fault
+from faults.shim import PATIENCE, Commands, Ended, Fault
 from publishing.clinic import COMMON, clinic, new_series, policy_text
 from serigraph.errors import AlreadyPublished, SeriesNotFound, SerigraphError
 
@@ -27,7 +27,6 @@ RECOVERED, LOST, HALF, TRACEBACK, HANG = OUTCOMES = (
     "tracebacks",
     "hangs",
 )
-_PATIENCE = 60  # seconds
 _BUG = 70
 _IS_OUT = (0, 9)  # exit codes: done, and done but not told or not in place
 _LEAVES_IT_OPEN = "'serigraph status' shows which releases are out"
@@ -121,7 +120,7 @@ class Scenario:
 
     def _judged(self, folder: Path, says: bool | None) -> Verdict:
         try:
-            with _limited(_PATIENCE):
+            with _limited(PATIENCE):
                 is_done = self._look_at(folder)
         except Lost:
             return Verdict(LOST, "what was there before")

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Self
 
 SOURCE = Path(__file__).with_name("shim.c")
+PATIENCE = 600  # seconds until a command counts as hung: far more than one takes on a busy machine
 
 
 class Fault(IntEnum):
@@ -64,7 +65,7 @@ def compiled_shim() -> Path:
 class Commands:
     """A process that has the shim and the package loaded, and forks for each command."""
 
-    def __init__(self, patience: float = 60.0) -> None:
+    def __init__(self, patience: float = PATIENCE) -> None:
         self._server = subprocess.Popen(
             [sys.executable, "-m", "faults.server", str(patience)],
             stdin=subprocess.PIPE,

@@ -85,6 +85,7 @@ def case(
     interleave: bool = False,
     minimum_size: int = 1,
     known_members: int = 0,
+    blind: bool = False,
     seed: int = 0,
 ) -> Case:
     """Lay plain people out as arrays."""
@@ -128,6 +129,7 @@ def case(
             minimum_size=minimum_size,
             interleave=interleave,
             known_members=known_members,
+            blind=blind,
         ),
         method=method,
         weight=population.present.astype(np.uint8),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
@@ -67,7 +68,7 @@ def regions(problem: Case) -> NDArray[np.int64]:
 def cells(problem: Case) -> NDArray[np.int64]:
     """The cells that people are dealt in: dealing itself sees no quasi-identifiers."""
     population = problem.population
-    demand = forming.Demand(problem.demand.rules, problem.demand.minimum_size, interleave=True)
+    demand = replace(problem.demand, interleave=True)
     f = grouping_input(population, problem.history, demand, problem.weight, problem.key)
     whole = forming.whole_cell(population.size, forming.whole_box(population.domains))
     has_sets = bool((np.diff(f.held_start) > 1).any())

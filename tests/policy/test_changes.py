@@ -25,6 +25,8 @@ def check(text: str, folder: Path = Path()) -> None:
         ('threshold = "1/2"', "l = 2"),
         ('threshold = "1/2"', 'threshold = "0.50"'),
         ("minimum_group_size = 3", "minimum_group_size = 4"),
+        ("minimum_group_size = 3", 'minimum_group_size = 3\ncuts = "counts"'),
+        ("minimum_group_size = 3", 'minimum_group_size = 3\ncuts = "blind"'),
         ("[strategy]", '[output]\nform = "bucketised"\n[reading]\ndecimal = ","\n[strategy]'),
         ('["chlamydia", "gonorrhoea"]', '["gonorrhoea", "chlamydia"]'),
         ('id = "patient"', 'id = "patient"\ntype = "text"'),
@@ -64,6 +66,16 @@ def test_what_the_promise_depends_on_is_fixed(old: str, new: str, expected: str)
         check(changed((old, new)))
     assert expected in str(caught.value)
     assert "start a new series" in caught.value.remedy
+
+
+def test_cuts_stay_blind_once_they_are() -> None:
+    size = "minimum_group_size = 3"
+    blind = changed((size, f'{size}\ncuts = "blind"'))
+    published = parse_policy(blind, "policy.toml", Path()).frozen()
+    check_unchanged(published, parse_policy(blind, "p", Path()), blind, "p")
+    for after in (FULL, changed((size, f'{size}\ncuts = "counts"'))):
+        with pytest.raises(PolicyChanged, match=r"guarantee\.cuts was 'blind'"):
+            check_unchanged(published, parse_policy(after, "p", Path()), after, "p")
 
 
 def test_every_change_is_named() -> None:

@@ -295,6 +295,34 @@ def test_a_store_without_the_file() -> None:
     assert "no file at this address" in error.what
 
 
+class _Answered(Exception):
+    """As packages of stores raise them, with the server's status."""
+
+    status_code = 403
+
+
+@pytest.mark.parametrize(
+    ("failure", "why"),
+    [
+        (PermissionError("secret"), "the store refuses access (PermissionError)"),
+        (OSError("Forbidden: secret"), "the store refuses access (OSError)"),
+        (_Answered("secret"), "the store refuses access (_Answered)"),
+        (ConnectionError("secret"), "the store gives nothing (ConnectionError)"),
+        (ValueError("secret"), "the store gives nothing (ValueError)"),
+    ],
+)
+def test_why_a_store_gives_nothing(
+    failure: Exception, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(fsspec.get_filesystem_class("memory"), "cat_file", fail)
+    with fsspec.open("memory://bucket/t.csv", "wb") as file:
+        file.write(b"a\n1\n")
+    assert refusal("memory://bucket/t.csv").what == why
+
+
 def test_an_audit_reads_a_release_from_an_address_and_names_it_without_secrets(
     tmp_path: Path,
 ) -> None:

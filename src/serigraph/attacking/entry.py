@@ -135,5 +135,5 @@ def attack(  # an argument for each option of the command
         releases=tuple(seen.label for seen in target.evidence.releases),
         findings=tuple(findings),
         highest_lift=target.highest_lift if limit is None else limit,
-        notes=target.notes,
+        notes=(*target.notes, *(doubt for each in findings for doubt in each.doubts())),
     )

@@ -5,11 +5,11 @@ the next release with a given chance. From the counts of all groups it computes 
 that each person was ever published as a holder. Ganta, Kasiviswanathan and Smith (KDD 2008);
 Wong and others (2010) for values that change by a law.
 
-Every person is a Markov chain over the releases (holds, does not hold), solved exactly by passing
-messages forwards and backwards. That a group shows n_s holders couples the people in it: each group
-has a weight, fitted until the expected number of published holders is n_s. That is the distribution
-of maximum entropy with the published counts; it is exact for one release, and close where groups
-have more than a few members.
+Every way to come by the counts is weighed with the law. Where groups overlap so little that these
+can be summed up, the chances are exact. Where they overlap too much, ways are drawn, and chances
+have a standard error. Where draws get stuck, or nobody can tell in which group a person is since
+regions overlap, weights fitted to the counts stand in for them: an approximation, which is good
+enough to bet on and no more.
 
 Measured: in each group that shows a value, the member most believed in.
 """
@@ -21,12 +21,27 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.attacking.evidence import Evidence, Seen, one_of_each
+from serigraph.attacking.deduction import deduce
+from serigraph.attacking.every_way import sum_every_way
+from serigraph.attacking.evidence import Evidence, one_of_each
+from serigraph.attacking.fitted_weights import fit_weights
+from serigraph.attacking.links import Linked, linked_to
+from serigraph.attacking.sampled_ways import sample_ways
 from serigraph.attacking.scoring import Guesses, Risk, holding, together
+from serigraph.short_repr import Undisclosed
 
-_SWEEPS = 25
-_TINY = 1e-12
-_MOST = 1e9  # the weight of a group that shows as many holders as it has members
+_Chances = NDArray[np.float64]
+
+_DIGITS = 9  # of a chance: people who are alike are believed in alike, and lots decide
+
+
+@dataclass(frozen=True, repr=False)
+class Beliefs(Undisclosed):
+    """How probable it is that people were ever published as holders."""
+
+    person: NDArray[np.int64]
+    chance: NDArray[np.float64]
+    error: NDArray[np.float64]  # standard error; 0: exact; not a number: an approximation
 
 
 @dataclass(frozen=True)
@@ -42,109 +57,51 @@ class Intersection:
             return "it compares releases, and there is one"
         parts = []
         for value in range(len(evidence.values)):
-            person, believed = ever_published(evidence, value, self.keeps)
-            picked = np.zeros(len(person), dtype=np.bool_)
+            found = ever_published(evidence, value, self.keeps, draw)
+            picked = np.zeros(len(found.person), dtype=np.bool_)
             for seen in evidence.releases:
-                group = seen.group[person]
+                group = seen.group[found.person]
                 linked = np.flatnonzero(seen.counts(value)[group])
-                picked[linked[one_of_each(group[linked], believed[linked], draw)]] = True
-            values = np.full(len(person), value)
-            parts.append(holding(evidence, person, values, believed, picked))
+                picked[linked[one_of_each(group[linked], found.chance[linked], draw)]] = True
+            values = np.full(len(found.person), value)
+            parts.append(
+                holding(evidence, found.person, values, found.chance, picked, error=found.error)
+            )
         return together(parts)
 
 
 def ever_published(
-    evidence: Evidence, value: int, keeps: float
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The people ever in a group that showed the value, and how probable it is that each was
-    published as a holder."""
-    linked = np.zeros(evidence.people, dtype=np.bool_)
-    for seen in evidence.releases:
-        linked |= seen.counts(value)[seen.group] > 0
-    person = np.flatnonzero(linked)
-    chain = _Chain(evidence.releases, person, value, keeps)
-    for _ in range(_SWEEPS):
-        chain.sweep()
-    return person, chain.ever()
+    evidence: Evidence, value: int, keeps: float, draw: np.random.Generator
+) -> Beliefs:
+    """What to believe of the people who were ever in a group that showed the value."""
+    linked = linked_to(evidence, value, keeps)
+    chance, error = np.empty(len(linked.person)), np.zeros(len(linked.person))
+    for number in range(linked.parts):
+        own = slice(*linked.first_person[number : number + 2].tolist())
+        chance[own], error[own] = _of_part(linked.part(number), draw)
+    is_open = np.isnan(error)
+    if is_open.any():
+        chance[is_open] = fit_weights(linked)[is_open]
+    order = np.argsort(linked.person)
+    return Beliefs(linked.person[order], np.round(chance, _DIGITS)[order], error[order])
 
 
-class _Chain:
-    """The chains of all people linked to one value; each sweep changes the weights of groups."""
+def _of_part(part: Linked, draw: np.random.Generator) -> tuple[_Chances, _Chances | float]:
+    """The chances of the people of a part and their errors; not a number if they are to be fitted.
 
-    def __init__(
-        self, releases: tuple[Seen, ...], person: NDArray[np.int64], value: int, keeps: float
-    ) -> None:
-        self._group = [
-            np.where(seen.group[person] < 0, len(seen.size), seen.group[person])
-            for seen in releases
-        ]
-        self._count = [seen.counts(value).astype(np.float64) for seen in releases]
-        self._recorded = [np.append(seen.recorded, 0.0) for seen in releases]
-        self._weight = [np.where(count > 0, 1.0, 0.0) for count in self._count]
-        shares = [
-            seen.counts(value).sum() / max(float((seen.size * seen.recorded).sum()), 1.0)
-            for seen in releases
-        ]
-        self._share = float(np.clip(np.mean(shares), 1e-6, 0.5))
-        stays = min(keeps, 1 - 1e-4)
-        self._step = np.array(
-            [
-                [1 - self._share * (1 - stays) / (1 - self._share), 1 - stays],
-                [self._share * (1 - stays) / (1 - self._share), stays],
-            ]
-        )  # [now, before]
-        self._people = len(person)
-
-    def _holds(self, j: int, shown: bool = True) -> NDArray[np.float64]:
-        """The potential of holding the value in a release: not recorded, or weighted as shown."""
-        group = self._group[j]
-        recorded = self._recorded[j][group]
-        weight = self._weight[j][group] if shown else 0.0
-        potential: NDArray[np.float64] = 1 - recorded + recorded * weight
-        return potential
-
-    def _backwards(self) -> list[NDArray[np.float64]]:
-        """For each release what the later ones say of those who hold or do not."""
-        message = np.ones((2, self._people))
-        found = [message]
-        for j in range(len(self._group) - 1, 0, -1):
-            message = self._step.T @ (message * np.stack([np.ones(self._people), self._holds(j)]))
-            message = message / np.maximum(message.max(axis=0), _TINY)
-            found.append(message)
-        return found[::-1]
-
-    def sweep(self) -> None:
-        """Fit the weights of the groups of each release in turn."""
-        later = self._backwards()
-        earlier = np.repeat([[1 - self._share], [self._share]], self._people, axis=1)
-        for j, group in enumerate(self._group):
-            self._fit(j, group, earlier[0] * later[j][0], earlier[1] * later[j][1])
-            earlier = self._step @ (earlier * np.stack([np.ones(self._people), self._holds(j)]))
-            earlier = earlier / np.maximum(earlier.sum(axis=0), _TINY)
-
-    def _fit(
-        self, j: int, group: NDArray[np.int64], no: NDArray[np.float64], yes: NDArray[np.float64]
-    ) -> None:
-        count = self._count[j]
-        recorded = self._recorded[j][group]
-        for _ in range(3):
-            shown = yes * recorded * self._weight[j][group]
-            chance = shown / np.maximum(no + yes * (1 - recorded) + shown, _TINY)
-            found = np.bincount(group, chance, minlength=len(count))
-            people = np.bincount(group, minlength=len(count))
-            odds = count * np.maximum(people - found, _TINY)
-            odds /= np.maximum(found, _TINY) * np.maximum(people - count, _TINY)
-            weight = np.where(count > 0, self._weight[j] * odds, 0.0)
-            self._weight[j] = np.clip(weight, 0.0, _MOST)
-
-    def ever(self) -> NDArray[np.float64]:
-        """1 less the chance of never having been shown."""
-        shown = hidden = np.repeat([[1 - self._share], [self._share]], self._people, axis=1)
-        for j in range(len(self._group)):
-            shown = shown * np.stack([np.ones(self._people), self._holds(j)])
-            hidden = hidden * np.stack([np.ones(self._people), self._holds(j, shown=False)])
-            scale = np.maximum(shown.sum(axis=0), _TINY)
-            shown, hidden = self._step @ (shown / scale), self._step @ (hidden / scale)
-        left = hidden.sum(axis=0) / np.maximum(shown.sum(axis=0), _TINY)
-        found: NDArray[np.float64] = np.clip(1 - left, 0.0, 1.0)
-        return found
+    Chains are not trusted with values that stay: each freezes in a state of its own, or all do in
+    the same one, which need not be the likeliest.
+    """
+    unknown = np.full(len(part.person), np.nan), np.nan
+    if not part.is_exact:
+        return unknown
+    exact = sum_every_way(part)
+    if not np.isnan(exact).any():
+        return exact, 0.0
+    if part.law.is_permanent:
+        deduced = deduce(part)
+        return unknown if deduced is None else (deduced, 0.0)
+    sampled = sample_ways(part, draw)
+    if sampled is None or not sampled.has_mixed:
+        return unknown
+    return sampled.chance, sampled.error

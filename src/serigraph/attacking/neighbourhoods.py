@@ -82,6 +82,7 @@ def our_mechanism(policy: Policy, strategy: Strategy) -> Mechanism:
         allows_suppression=False,
         sensitive="",  # regions do not depend on the names of columns
         known_members=policy.guarantee.known_members,
+        blind=policy.guarantee.is_blind,
     )
 
     def groups(population: Population, past: Past) -> NDArray[np.int64] | None:

@@ -40,6 +40,8 @@ class Guesses(Undisclosed):
     claimed: NDArray[np.float64] | Callable[[Truth], NDArray[np.float64]]
     is_right: Callable[[Truth], NDArray[np.bool_]]
     by_chance: NDArray[np.float64] | None = None  # where other worlds do not tell
+    error: NDArray[np.float64] | None = None  # standard error of what is believed; not a number: an
+    # approximation, good enough to bet on; None: exact, or as far as the attack goes
 
 
 class Attack(Protocol):
@@ -82,6 +84,8 @@ class Finding:
     certain: int  # people rightly believed in with 99 % or more, if 90 % of these are right
     possible: int  # bets there were; more than guessed if a sample was drawn
     not_run: str = ""  # why, if it was not run
+    approximate: int = 0  # bets that rest on an approximation of what such an adversary believes
+    error: float = 0.0  # largest standard error of what is believed otherwise; 0: exact
 
     @property
     def is_sample(self) -> bool:
@@ -98,6 +102,21 @@ class Finding:
             f"{self.attack} right {self.lift:.2f} times as often as claimed "
             f"({self.lowest:.2f} to {self.highest:.2f})"
         )
+
+    def doubts(self) -> tuple[str, ...]:
+        """What to know of its beliefs, in a line each; nothing if they are exact."""
+        found = []
+        if self.approximate:
+            found.append(
+                f"{self.attack}: {self.approximate:,} of {self.guessed:,} bets rest on an "
+                "approximation whose error is not known, and better ones may exist"
+            )
+        if self.error:
+            found.append(
+                f"{self.attack}: beliefs were sampled, with a standard error of at most "
+                f"{self.error:.3f}"
+            )
+        return tuple(found)
 
     def exceeds(self, highest_lift: float, tail: float = _TAIL) -> bool:
         """Whether even the low end of the interval is above a limit; with a ``tail``, of a wider
@@ -123,6 +142,8 @@ def run(
         return _nothing(attack, found)
     right = found.is_right(truth)
     claimed = found.claimed if isinstance(found.claimed, np.ndarray) else found.claimed(truth)
+    error = np.zeros(len(found.person)) if found.error is None else found.error
+    is_known = ~np.isnan(error)
     is_above = found.believed > found.threshold + _ROUNDING
     above = _rightly(
         found, right, is_above, float(found.threshold[is_above].mean()) if is_above.any() else 0.0
@@ -153,6 +174,8 @@ def run(
         above=above,
         certain=certain,
         possible=possible,
+        approximate=int((~is_known[picked]).sum()),
+        error=float(error[is_known].max(initial=0.0)),
     )
 
 
@@ -221,6 +244,7 @@ def holding(
     believed: NDArray[np.float64],
     picked: NDArray[np.bool_],
     release: int | None = None,
+    error: NDArray[np.float64] | None = None,
 ) -> Guesses:
     """Guesses that people hold values, in one release or ever, against the promise."""
     limits = np.array([float(each) for each in evidence.thresholds] or [1.0])
@@ -232,6 +256,7 @@ def holding(
         threshold=limits[value],
         claimed=lambda truth: promised(truth, person, value, release),
         is_right=lambda truth: truth.holds(person, value, release),
+        error=error,
     )
 
 
@@ -250,6 +275,7 @@ def together(parts: list[Guesses]) -> Guesses:
         return np.concatenate(found) if found else np.empty(0, dtype=np.bool_)
 
     chances = [each.by_chance for each in parts if each.by_chance is not None]
+    errors = [each.error for each in parts if each.error is not None]
     return Guesses(
         person=np.concatenate([np.empty(0, dtype=np.int64), *(each.person for each in parts)]),
         value=np.concatenate([np.empty(0, dtype=np.int64), *(each.value for each in parts)]),
@@ -259,6 +285,7 @@ def together(parts: list[Guesses]) -> Guesses:
         claimed=claimed,
         is_right=is_right,
         by_chance=np.concatenate(chances) if chances else None,
+        error=np.concatenate(errors) if errors else None,
     )
 
 

@@ -118,6 +118,7 @@ def _other_records(held: pl.DataFrame, groups: pl.DataFrame, release: ReleaseRec
         return 0
     shown = held.group_by(pl.col(GROUP).cast(pl.Int64).alias("group")).len("n")
     kept = groups.select(pl.col("group").cast(pl.Int64), pl.col("present").alias("n"))
+    kept = kept.filter(pl.col("n") > 0)  # a cohort in which nobody is present has no row
     return _unequal(shown.cast({"n": pl.Int64}), kept.cast({"n": pl.Int64}), ["group"], "n")
 
 

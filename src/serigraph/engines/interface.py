@@ -89,6 +89,7 @@ class Plan:
     known_members: int = 0  # the adversary knows this many other members of every group
     cohorts: CohortTerms | None = None  # None if no value persists
     groups: Groups = "interleaved"  # of a bucketised release; generalised groups are regions
+    blind: bool = False  # cells are cut only where either side could have all holders
 
     @property
     def interleaves(self) -> bool:

@@ -55,6 +55,12 @@ def _read(folder: Path, release: ReleaseRecord) -> dict[str, pl.DataFrame]:
 def _unique(rows: pl.DataFrame, columns: Sequence[str]) -> set[str]:
     """The combinations of cells that one row alone has. Rows without any cell are left out."""
     rows = rows.filter(~pl.all_horizontal(pl.col(columns).is_null()))
-    cells = [(_BETWEEN + pl.col(name).cast(pl.String)).fill_null("") for name in columns]
+    cells = [(_BETWEEN + _text(pl.col(name))).fill_null("") for name in columns]
     together = rows.select(pl.concat_str(cells, separator=_BETWEEN).alias("cells"))
     return set(together.filter(pl.col("cells").is_unique())["cells"])
+
+
+def _text(cell: pl.Expr) -> pl.Expr:
+    """A cell as text. A whole number is written as 5 where all numbers of its column are whole, and
+    as 5.0 in other releases."""
+    return cell.cast(pl.String).str.strip_suffix(".0")

@@ -82,7 +82,8 @@ def make_release(
         population, past = cohorts.population, past.subset(cohorts.kept)
         if not population.present.any():
             raise Infeasible(
-                "nobody is left to publish: everybody in the table waits or has retired",
+                "nobody is left to publish: everybody in the table waits, has retired, or is in a "
+                "cohort that may show no more holders",
                 where=f"release {plan.label}",
                 remedy="wait until more people are in the table, or start a new series",
             )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,7 @@ from serigraph.model import KeptValues, Past
 from serigraph.policy import Output, Policy
 from serigraph.privacy.link_chances import LinkGaps
 from serigraph.recoding import as_text
-from serigraph.recoding.output import FORMATS, texts_like_formulas
+from serigraph.recoding.output import FORMATS, OutputFormat, texts_like_formulas
 from serigraph.runtime.progress import Progress, no_progress
 from serigraph.runtime.randomness import Randomness, SystemRandomness
 from serigraph.runtime.threads import wait_interruptibly
@@ -87,13 +88,18 @@ class TablesInMemory(Mapping[str, pl.DataFrame]):
 
 
 class TablesOnDisk(Mapping[str, pl.DataFrame]):
-    """The tables of a release that may exceed memory: each is read when asked for."""
+    """The tables of a release that may exceed memory. The disk is read when one is asked for, not
+    before: if it fails right after the commit, the release is out all the same."""
 
     def __init__(self, folder: Path) -> None:
-        self._files = {
+        self._folder = folder
+
+    @cached_property
+    def _files(self) -> dict[str, tuple[Path, OutputFormat]]:
+        return {
             path.name.removesuffix(f".{ending}"): (path, form)
             for ending, form in FORMATS.items()  # the last one wins
-            for path in sorted(folder.glob(f"*.{ending}"))
+            for path in sorted(self._folder.glob(f"*.{ending}"))
         }
 
     def __getitem__(self, name: str) -> pl.DataFrame:

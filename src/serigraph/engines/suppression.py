@@ -166,6 +166,7 @@ def demand_of(protected: Sequence[ProtectedValue], plan: Plan) -> Demand:
         minimum_size=plan.minimum_size,
         interleave=plan.interleaves,
         known_members=plan.known_members,
+        blind=plan.blind,
     )
 
 

@@ -185,6 +185,7 @@ def _published(
         is_presence_known=not setting.has_registry,
         allows_suppression=True,
         sensitive=VALUE,
+        blind=setting.blind,
     )
     made = make_release(table, history, remembered(past), plan, randomness)
     ids = made.population.ids.to_numpy()

@@ -39,6 +39,7 @@ class Setting:
     is_single_valued: bool = False  # one value a person and table
     common_share: float = 0.0  # replace the values by few, the commonest with this share
     queries: int = 5000  # a release; none if 0
+    blind: bool = False  # cuts never depend on where holders are
 
     @property
     def threshold(self) -> Fraction:

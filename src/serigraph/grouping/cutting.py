@@ -58,9 +58,10 @@ def cut_down(  # one loop over a stack: its body is 60 lines, with what it remem
     ``simple`` if only the counts of values matter. With a ``blind_size`` values are ignored, and
     halves have at least that many people.
 
-    A cell with few holders is cut only where either side could take all of them. Any member could
-    then hold what a group shows: the same counts would have led to the same cuts. A cell with many
-    holders is cut where both sides are valid, which reveals a little about where they are.
+    A cell with few holders, or any if cuts are to be blind, is cut only where either side could
+    take all of them. Any member could then hold what a group shows: the same counts would have led
+    to the same cuts. Other cells are cut where both sides are valid, which reveals a little about
+    where holders are.
     """
     stack = np.empty_like(cells)
     for i in range(len(cells)):
@@ -85,7 +86,7 @@ def cut_down(  # one loop over a stack: its body is 60 lines, with what it remem
             shrink(f, order, tree, row)
         middle = int64(0)
         length = cell.end - cell.begin
-        if state != VALID or is_too_small(f, length, rules.size, blind_size):
+        if state != VALID or is_too_small(f, length, rules, blind_size):
             pass
         elif length > LARGE:
             middle = cut_large(f, s, order, tree[row], cell, rules, found_cut)
@@ -132,7 +133,7 @@ def judge(
         n, touched = tally(f, s, order, cell)
         holders, apart = holders_in(f, order, cell)
         size = least = group_size(f, s, touched)
-        is_few = holders <= FEW
+        is_few = f.blind or holders <= FEW
         needed = size_needed(f, s, touched)
         is_crowded = not f.interleave and not is_few and needed > CROWDED * (cell.end - cell.begin)
         if touched == 0 and f.minimum_size <= 1:
@@ -144,7 +145,7 @@ def judge(
             else:
                 is_valid = is_valid and fits_pasts(f, s, order, cell, touched, n)
             state = int64(VALID if is_valid else FAILED)
-        if is_few:
+        if is_few and state == VALID:
             least = room_for_all(f, s, touched, size, not simple, apart)
         clear(s, touched)
     is_blind = is_few or blind_size > 0
@@ -153,10 +154,11 @@ def judge(
 
 
 @kernel_helper
-def is_too_small(f: GroupingInput, length: int, size: int, blind_size: int) -> bool:
-    """Whether a cell with ``length`` people is not worth cutting; for ``blind_size`` see
-    ``cut_down``."""
-    return length < 2 * size and (f.interleave or blind_size > 0)
+def is_too_small(f: GroupingInput, length: int, rules: CutRules, blind_size: int) -> bool:
+    """Whether a cell with ``length`` people cannot be cut, or is not worth it; for ``blind_size``
+    see ``cut_down``."""
+    is_whole = f.interleave or blind_size > 0
+    return rules.weight < 2 * rules.least or (is_whole and length < 2 * rules.size)
 
 
 @kernel_helper

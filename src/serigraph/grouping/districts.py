@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from serigraph.grouping.counts import clear, cover, has_counts, size_for, tally
+from serigraph.grouping.counts import clear, cover, has_counts, tally
 from serigraph.grouping.cutting import cut_down
 from serigraph.grouping.layout import (
     BEGIN,
@@ -72,7 +72,7 @@ def districts(f: GroupingInput, whole: NDArray[np.int64], simple: bool) -> Distr
     arranged, order = _arranged(f, leaf, parts, start)
     places = _numbered(leaf)
     holders = np.bincount(f.held, minlength=len(f.base))
-    at_least = np.minimum(holders, FEW)
+    at_least = holders if f.blind else np.minimum(holders, FEW)
     cells = tree[merged(tree, partial(fitting, arranged, places, at_least))]
     cells = cells[cells[:, END] > cells[:, BEGIN]]
     return Districts(arranged, order, cells, places)
@@ -115,9 +115,14 @@ def fitting(
     """Whether each of these cells is valid, even with ``at_least`` this many holders of each value:
     the border of a district must not reveal where a few holders are."""
     fits = np.empty(len(cells), dtype=np.bool_)
+    largest = float(np.ceil(f.base[at_least > 0].max(initial=0.0)))
+    size = largest + f.known if largest > 0.0 else 0.0
+    if f.blind:  # the counts must fit wherever the holders are
+        size = max(size, float(f.minimum_size))
+    least = float(at_least.max(initial=0)) * size
     parallel_map(
         lambda part: check_cells(
-            f, scratch(f), order, cells, part.start, part.stop, at_least, fits
+            f, scratch(f), order, cells, part.start, part.stop, at_least, least, fits
         ),
         slices(len(cells)),
     )
@@ -287,15 +292,16 @@ def check_cells(
     begin: int,
     end: int,
     at_least: NDArray[np.int64],
+    least: float,
     fits: NDArray[np.bool_],
 ) -> None:
     """Write to ``fits``, for each cell from ``begin`` to ``end``, whether it is valid: the values'
     shares allow it, and so would its people's pasts if it were one group, even if ``at_least`` this
-    many of its people held each value, each in a separate group, wherever they are."""
-    few, largest = int64(0), 0.0
+    many of its people held each value, each in a separate group, wherever they are. For that it
+    needs ``least`` people."""
+    few = int64(0)
     for value in range(len(at_least)):
         few = max(few, at_least[value])
-        largest = max(largest, f.base[value] if at_least[value] > 0 else 0.0)
     need = np.empty(len(f.base))
     for i in range(begin, end):
         cell = Cell(cells[i, BEGIN], cells[i, END])
@@ -304,7 +310,7 @@ def check_cells(
         for t in range(touched):
             most = max(most, s.holders[s.touched[t]])
         clear(s, touched)
-        fits[i] = n >= few * size_for(f, np.ceil(largest)) and has_counts(f, s, order, cell)
+        fits[i] = n >= least and has_counts(f, s, order, cell)
         if fits[i] and not pasts_allow(f, order, cell, most, n):
             need[:] = 0.0
             add_largest_targets(f, s, order, cell, need)

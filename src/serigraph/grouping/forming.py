@@ -171,11 +171,13 @@ def _leaves(tree: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _neighbourhood(f: GroupingInput) -> int:
     """The size of a neighbourhood that is cut without values: room for many of the smallest groups,
-    and for a few holders of any value, wherever they are."""
+    and for a few holders of any value, or all if cuts are blind, wherever they are."""
     if not len(f.base):
         return NEIGHBOURHOOD * f.minimum_size
     smallest, largest = (int(np.ceil(each)) + f.known for each in (f.base.min(), f.base.max()))
-    return max(NEIGHBOURHOOD * max(f.minimum_size, smallest), FEW * largest)
+    holders = int(np.bincount(f.held, minlength=1).max()) if f.blind else FEW
+    room: int = min(holders * largest, f.codes.shape[1])  # with more, nothing is cut either
+    return max(NEIGHBOURHOOD * max(f.minimum_size, smallest), room)
 
 
 def _interleaved(drawn: Districts, simple: bool, report: Report) -> Formed:

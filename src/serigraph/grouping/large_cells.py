@@ -93,7 +93,7 @@ def try_cuts(
     n = cell.end - cell.begin
     competes = rules.is_crowded and not f.interleave and n <= MIDDLING
     together = 1 if f.interleave else COMPETING
-    tries = TRIES_MIDDLING if n <= MIDDLING else TRIES
+    tries = TRIES_MIDDLING if n <= MIDDLING or f.blind else TRIES
     best, lowest, left = int64(-1), np.inf, int64(0)
     number, valid, enough = 0, 0, COMPETING if competes else 1
     while number < tries and valid < enough:

@@ -81,6 +81,7 @@ class GroupingInput(NamedTuple):
     minimum_size: int
     known: int  # members of a group whom the adversary knows not to hold its values
     interleave: bool
+    blind: bool  # cuts never depend on where holders are, however many they are
 
 
 class Scratch(NamedTuple):

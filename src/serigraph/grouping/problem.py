@@ -24,6 +24,7 @@ class Demand:
     minimum_size: int
     interleave: bool  # groups may overlap in space, since membership is published
     known_members: int = 0  # of every group: no cover for its values
+    blind: bool = False  # cells are cut only where either side could have all holders
 
     def base_targets(self, population: Population) -> NDArray[np.float64]:
         """The target of each protected value for a person without a past."""
@@ -109,6 +110,7 @@ def grouping_input(
         minimum_size=demand.minimum_size,
         known=demand.known_members,
         interleave=demand.interleave,
+        blind=demand.blind,
     )
 
 

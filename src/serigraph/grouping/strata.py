@@ -39,14 +39,14 @@ def deal_cell(
     """Deal a cell into groups that are as small as possible; returns its state and their number.
 
     A small cell is not dealt into groups larger than necessary: it is better merged with a
-    neighbour, unless that is no longer possible (``last_resort``).
+    neighbour, unless that is no longer possible (``last_resort``), or would tell where holders are.
     """
     present, touched = tally(f, s, people, cell)
     length = cell.end - cell.begin
     state, groups = int64(PLAIN), int64(0)
     if touched > 0 or f.minimum_size > 1:
         size = group_size(f, s, touched)
-        largest = length if last_resort else min(size, length)
+        largest = length if last_resort or f.blind else min(size, length)
         if f.past.shape[1] > 0:
             groups = deal_strata(f, s, people, cell, touched, slot)
             largest = int64(0)
@@ -113,7 +113,8 @@ def deal_each(
 ) -> int:
     """Deal each of the ``strata``: they lie between ``ends``, which descend. ``target`` has what
     each of the cell's people requires, ascending. A single stratum may get groups larger than
-    necessary. Returns the number of groups, or 0 if a stratum cannot be dealt."""
+    necessary, and so may all if cuts are blind: what a stratum holds does not change who is in it.
+    Returns the number of groups, or 0 if a stratum cannot be dealt."""
     a = ends[strata]
     groups = int64(0)
     found = int64(1)
@@ -129,7 +130,8 @@ def deal_each(
         while found == 0 and size <= length:
             quota = Quota(present, touched, size, groups)
             found = deal(f, s, people, stratum, quota, need, slot)
-            size = max(size + 1, size + size // 5) if strata == 1 else length + 1
+            grows = strata == 1 or f.blind
+            size = max(size + 1, size + size // 5) if grows else length + 1
         clear(s, touched)
         groups += found
         k += 1
@@ -162,10 +164,10 @@ def part_strata(
         similar = int64(0)
         while end - similar > a and size_for(f, target[end - similar - 1 - a]) * SIMILAR > size:
             similar += 1
-        begin = end - stratum_room(s, touched, b - a, size, similar, apart)
+        begin = end - stratum_room(f, s, touched, b - a, size, similar, apart)
         if begin > a:  # the rest must be valid too
             below = whole_size(f, target[begin - 1 - a])
-            if begin - a < stratum_room(s, touched, b - a, below, below, apart):
+            if begin - a < stratum_room(f, s, touched, b - a, below, below, apart):
                 begin = a
         ends[strata] = end
         strata += 1
@@ -175,11 +177,19 @@ def part_strata(
 
 
 @kernel_helper
-def stratum_room(s: Scratch, touched: int, length: int, size: int, least: int, apart: int) -> int:
+def stratum_room(
+    f: GroupingInput,
+    s: Scratch,
+    touched: int,
+    length: int,
+    size: int,
+    least: int,
+    apart: int,
+) -> int:
     """How many people a stratum needs that has at least ``least`` of the cell's ``length`` people,
     so that groups of ``size`` have room for its holders: for all that the cell has of a value or,
-    if these are many, for well more than chance puts there. Holders of sets need ``apart`` groups
-    in any case."""
+    if these are many and cuts need not be blind, for well more than chance puts there. Holders of
+    sets need ``apart`` groups in any case."""
     room = max(least, size)
     is_enough = False
     while not is_enough and room < length:
@@ -188,7 +198,7 @@ def stratum_room(s: Scratch, touched: int, length: int, size: int, least: int, a
             holders = s.holders[s.touched[t]]
             mean = holders * room / length
             likely = max(mean + DEVIATIONS * np.sqrt(mean), float(FEW))
-            asked = max(asked, min(float(holders), likely))
+            asked = max(asked, float(holders) if f.blind else min(float(holders), likely))
         is_enough = room // size >= asked
         room += 0 if is_enough else size
     return room

@@ -3,6 +3,7 @@
 from serigraph.model.classes import Classes, ClassKind
 from serigraph.model.cohorts import CohortChanges, Cohorts
 from serigraph.model.kinds import KINDS, Kind
+from serigraph.model.numbers import whole_where_possible
 from serigraph.model.past import Compositions, Past
 from serigraph.model.people import CodedValues, Domain, Population, ProtectedValue
 from serigraph.model.proof import Gap, Proof
@@ -61,4 +62,5 @@ __all__ = [
     "standing",
     "starts_of",
     "unique_rows",
+    "whole_where_possible",
 ]

@@ -62,6 +62,7 @@ class Outset:
             sensitive=next(iter(self.policy.sensitive_columns)),
             known_members=self.policy.guarantee.known_members,
             groups=self.policy.output.groups,
+            blind=self.policy.guarantee.is_blind,
         )
 
 

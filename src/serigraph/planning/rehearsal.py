@@ -60,6 +60,7 @@ class Stage:
     sensitive: str
     known_members: int = 0
     groups: Groups = "interleaved"
+    blind: bool = False
 
 
 def rehearse(
@@ -99,6 +100,7 @@ def rehearse(
             sensitive=stage.sensitive,
             known_members=stage.known_members,
             groups=stage.groups,
+            blind=stage.blind,
         )
         try:
             earlier = remembered(population.ids, names, history)

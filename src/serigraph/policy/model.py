@@ -296,7 +296,7 @@ class Policy(PolicyForm):
         form = Guarantee.model_fields
         return {
             name: given
-            for name in ("known_members", "cohort_size", "departures")
+            for name in ("known_members", "cohort_size", "departures", "cuts")
             if (given := getattr(self.guarantee, name)) != form[name].default
         }
 

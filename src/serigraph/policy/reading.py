@@ -282,6 +282,7 @@ def _text_of(path: Path, what: str) -> str:
 
 _SHOWN = 5
 _MAY_RISE = ("guarantee", "minimum_group_size")
+_MAY_BECOME_BLIND = ("guarantee", "cuts")
 _PERSISTENCE = ("protected", "persistence")
 _PLAIN = ("plain",)  # recorded, and no part of the promise
 # Alternative keys: if one is not in the text, the other is.
@@ -296,8 +297,9 @@ def check_unchanged(published: Mapping[str, object], now: Policy, text: str, whe
 
     ``published`` is what ``Policy.frozen`` gave at the first release, as it was or read back from
     JSON; ``text`` is the policy file of ``now``. Strategy, output, reading, plain columns and the
-    taxonomies may change, the minimum group size may rise, and the persistence of a value may
-    become "any". Raises ``PolicyChanged`` with every change, its line, and what it was and is.
+    taxonomies may change, the minimum group size may rise, cuts may become blind, and the
+    persistence of a value may become "any". Raises ``PolicyChanged`` with every change, its line,
+    and what it was and is.
     """
     before, after = _with_persistence(published, now.frozen())
     lines = KeyLines(text)
@@ -307,6 +309,8 @@ def check_unchanged(published: Mapping[str, object], now: Policy, text: str, whe
         if was == is_now or (place == _MAY_RISE and _rose(was, is_now)):
             continue
         if (place[:2] == _PERSISTENCE and is_now == "any") or place[:1] == _PLAIN:
+            continue
+        if place == _MAY_BECOME_BLIND and is_now == "blind":
             continue
         line = _line(place, lines)
         changes.append(

@@ -325,6 +325,7 @@ class Guarantee(Section):
     known_members: Annotated[int, Field(ge=0, le=MOST_KNOWN)] = 0  # of every group
     cohort_size: Annotated[int, Field(gt=1, le=MOST_PEOPLE)] | None = None
     departures: Literal["unrelated", "refuse"] = "unrelated"  # to the values that people hold
+    cuts: Literal["counts", "blind"] = "counts"  # what may decide where groups end
 
     @classmethod
     def contradictions(cls, given: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
@@ -332,6 +333,11 @@ class Guarantee(Section):
             yield ("l",), "threshold and l mean the same; keep one of the two"
         if "threshold" not in given and "l" not in given:
             yield ("threshold",), 'the threshold is missing: write threshold = "1/2", or l = 2'
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether groups must never end where they do because of who holds a value."""
+        return self.cuts == "blind"
 
     @property
     def largest_probability(self) -> Fraction:

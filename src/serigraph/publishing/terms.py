@@ -261,6 +261,7 @@ def plan_of(
         records=record_shape(policy),
         clearance=policy.suppression.clearance,
         known_members=policy.guarantee.known_members,
+        blind=policy.guarantee.is_blind,
         cohorts=_cohort_terms(policy, has_registry),
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from serigraph.model import CodedValues, Population, order_by_keys
+from serigraph.model import CodedValues, Population, order_by_keys, whole_where_possible
 from serigraph.recoding.tables import COUNT, GROUP, VALUE, Extents, generalised_rows, held_in_groups
 from serigraph.runtime.randomness import Randomness
 from serigraph.runtime.threads import parallel_map, parallel_take
@@ -88,14 +88,14 @@ def _columns(population: Population, shape: RecordShape) -> list[pl.Series]:
         lambda each: _sensitive(each, values, len(population.values), shape.is_qualified),
         shape.sensitive,
     )
-    return [*sensitive, *map(_with_texts_that_occur, population.plain.get_columns())]
+    return [*sensitive, *map(_as_if_alone, population.plain.get_columns())]
 
 
-def _with_texts_that_occur(column: pl.Series) -> pl.Series:
-    """A plain column whose Enum, if it has one, does not have texts of records that are withheld:
-    a file shows all of them."""
+def _as_if_alone(column: pl.Series) -> pl.Series:
+    """A plain column as if records that are withheld had never been in the table: a file shows all
+    texts of its Enum, and writes whole numbers in another form, 5.0, where others are not whole."""
     if not isinstance(column.dtype, pl.Enum):
-        return column
+        return whole_where_possible(column)
     texts = column.drop_nulls().unique().cast(pl.String).sort()
     is_all = len(texts) == len(column.dtype.categories)
     return column if is_all else column.cast(pl.String).cast(pl.Enum(texts))
@@ -148,7 +148,7 @@ def _apart(
         before = qualifier(each.name) if shape.is_qualified else ""
         own = held.filter(pl.col(VALUE).str.starts_with(before))
         found.append(_counted(each.name, own.with_columns(pl.col(VALUE).str.strip_prefix(before))))
-    for column in population.plain:
+    for column in map(_as_if_alone, population.plain):
         cells = pl.DataFrame({GROUP: of_record, VALUE: column.cast(pl.String)}).drop_nulls()
         found.append(_counted(column.name, cells.group_by(GROUP, VALUE).len(COUNT)))
     return pl.concat(found).sort(GROUP, maintain_order=True)

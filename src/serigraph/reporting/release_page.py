@@ -43,6 +43,7 @@ from serigraph.reporting.risk import ReleaseRisk
 from serigraph.risk_charts import closeness_chart, distribution_chart
 
 _VALUES_SHOWN = 12
+_BLIND = "blind: where groups end does not depend on which of their members hold a value"
 _AHEAD = 1024  # exposures to look ahead for the end of the budget
 
 
@@ -203,6 +204,7 @@ def _mitigated(release: Unpublished, risk: ReleaseRisk, figures: Mapping[str, An
         ("Groups with a protected value", f"{figures['groups_with_protected_value']:,}"),
         ("Mean size of these", f"{figures['mean_size_with_protected_value']:.1f} people"),
         ("Smallest group allowed", f"{release.policy.guarantee.minimum_group_size:,}"),
+        *([("Cuts", _BLIND)] if release.policy.guarantee.is_blind else []),
         *_cohort_facts(figures),
         *([(left_out, f"{figures['suppressed_values']:,}")] if assumption.has_transient else []),
         width_fact(figures["mean_normalised_width"], figures["form"]),

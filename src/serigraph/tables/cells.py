@@ -15,6 +15,7 @@ from functools import wraps
 
 import polars as pl
 
+from serigraph.model import whole_where_possible
 from serigraph.policy import Reading
 from serigraph.runtime.threads import parallel_map, slices
 from serigraph.texts import composed
@@ -141,7 +142,6 @@ _TIME_IN_ZONE = (
     r"^\d{4}-\d{2}-\d{2}[T ][\d:.,]*[1-9][\d:.,]*\s*(?:Z|[A-Z]{3,4}|[+-]\d{2}:?\d{0,2})$"
 )
 _DAY_IN_DOUBT = "times with a zone, whose day depends on the zone (give dates),"
-_EXACT_INTEGERS = 2**53  # beyond it not every integer is a float
 _INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
 _BEYOND_CALENDAR = "dates outside the years 1 to 9999"
 _FIRST_YEAR = 1000  # a year of two digits would otherwise be read as one of the first century
@@ -322,17 +322,6 @@ def _is_beyond_calendar(column: pl.Series) -> pl.Series:
     first, last = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))
     # A day on either side is left for time zones.
     return ~days.is_between(first + 1, last - 1)
-
-
-def whole_where_possible(numbers: pl.Series) -> pl.Series:
-    """Floats as integers if all are whole, so that the file format makes no difference."""
-    if numbers.dtype != pl.Float64:
-        return numbers
-    known = numbers.drop_nulls()
-    are_whole = ((known == known.floor()) & (known.abs() < _EXACT_INTEGERS)).all()
-    if are_whole:
-        return numbers.cast(pl.Int64)
-    return numbers.set((numbers == 0).fill_null(False), 0.0)  # a negative zero is zero
 
 
 def _with_decimal_point(text: pl.Series, reading: Reading) -> Read:

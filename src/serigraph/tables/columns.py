@@ -38,7 +38,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from serigraph.errors import ImpossibleState
-from serigraph.model import Domain, Kind, Taxonomy, ranked
+from serigraph.model import Domain, Kind, Taxonomy, ranked, whole_where_possible
 from serigraph.policy import Policy, Reading
 from serigraph.runtime.threads import TOGETHER, parallel_map, slices
 from serigraph.tables.cells import (
@@ -50,7 +50,6 @@ from serigraph.tables.cells import (
     read_text,
     text_of,
     type_name,
-    whole_where_possible,
 )
 
 Role = Literal["id", "categorical", "value", "numeric", "date"]

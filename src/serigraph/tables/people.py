@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 import polars as pl
 
-from serigraph.model import are_in_order
+from serigraph.model import are_in_order, whole_where_possible
 from serigraph.policy import Policy
 from serigraph.runtime.threads import parallel_map
 from serigraph.tables.cells import (
@@ -18,7 +18,6 @@ from serigraph.tables.cells import (
     plain_integers,
     read_categories,
     rows_where,
-    whole_where_possible,
 )
 from serigraph.tables.columns import canonical
 from serigraph.texts import qualified, qualifier

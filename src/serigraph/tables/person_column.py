@@ -8,8 +8,9 @@ from typing import Literal
 import polars as pl
 
 from serigraph.errors import TableError
+from serigraph.model import whole_where_possible
 from serigraph.policy import Reading
-from serigraph.tables.cells import read_text, whole_where_possible
+from serigraph.tables.cells import read_text
 from serigraph.tables.column_guesses import LIKELY_MISSING, ColumnGuess
 from serigraph.tables.vocabulary import (
     BIRTH,

@@ -120,7 +120,7 @@ def _from_store(address: str, options: Reading) -> pl.DataFrame:
         return _parquet_parts(
             stored.below(),
             stored.where,
-            lambda name: read_file(stored.content(name), name, options, stored.where),
+            lambda name: read_file(stored.content(name), name, options, f"{stored.where}/{name}"),
         )
     return read_file(stored.content(), name_of(address), options, stored.where)
 

@@ -105,6 +105,7 @@ def check_policy(policy: Policy) -> None:
             "known_members in [guarantee]",
             policy.guarantee.known_members > 0,
         ),
+        "whose cells are cut blind": ("cuts in [guarantee]", policy.guarantee.is_blind),
         "whose sensitive values are numbers or dates": (
             "kind in [sensitive]",
             any(column.kind != "text" for column in policy.sensitive_columns.values()),
