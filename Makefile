@@ -7,13 +7,15 @@ READY_DEV := $(VENV)/ready-dev
 STORES := .venv-stores
 AZURITE := azurite@3.35.0
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+# Files go to two processes in their order, as tests/conftest.py says.
+TESTS := $(BIN)/python -m pytest -n 2 --no-loadscope-reorder
 
-.PHONY: help demo test test-spark test-stores programs faults fuzz fuzz-web check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-pages bench-persistence bench-spark bench-utility attacks blindness leaks peers reproduce study lock clean
+.PHONY: help demo test test-thorough test-stores programs faults fuzz fuzz-web check coverage docs picture hooks bench bench-compare bench-grouping bench-growth bench-pages bench-persistence bench-spark bench-utility attacks blindness leaks peers reproduce study lock clean
 
 help:
 	@echo "make demo            a clinic of 40,000 people publishes ten releases"
 	@echo "make test            the gate, coverage and all tests"
-	@echo "make test-spark      all tests of Spark, some of which take minutes"
+	@echo "make test-thorough   what make test runs a sample of: more seeds and random cases, Spark on a cluster"
 	@echo "make test-stores     tables from S3, Google's and Azure's stores, by servers on this machine"
 	@echo "make faults          power cuts, I/O errors, full disks and no memory at every file operation"
 	@echo "make fuzz            odd inputs by the thousand; how many ended with a traceback, or never"
@@ -56,10 +58,11 @@ demo: $(READY)
 	@$(BIN)/python examples/clinic.py --out demo-out
 
 test: check programs coverage
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not thorough" --durations=25
+	$(TESTS) -m "not thorough" --durations=25
 
-test-spark: $(READY_DEV)
-	$(BIN)/python -m pytest tests/spark
+# What make test has a sample of: cases marked as thorough, and more random ones of all properties.
+test-thorough: $(READY_DEV)
+	$(TESTS) -m "thorough or hypothesis" --hypothesis-profile many --durations=25
 
 # What the stores' packages need contradicts the lock, so they are installed apart.
 $(STORES)/ready: pyproject.toml tests/stores/constraints.txt
@@ -107,26 +110,9 @@ check: $(READY_DEV) docs
 # Kernels run as plain Python, so that their lines count: tests that are quick that way, with few
 # random cases each. (Unsigned products and sums wrap around, as compiled ones do.) The floor is in
 # pyproject.toml; CONTRIBUTING.md says what is left out.
-SMALL := $(addprefix tests/,charts model policy privacy recoding tables utility \
-	$(addprefix attacking/test_,command.py parts.py) \
-	$(addprefix audit/test_,audit_command.py cells.py crowds.py foreign_releases.py series_audit.py survey.py) \
-	$(addprefix experiments/test_,claims.py memory.py sources.py) \
-	$(addprefix grouping/test_,cuts.py districts.py groups_against_naive.py known_problems.py next_target.py past.py small_kernels.py) \
-	$(addprefix ledger/test_,cohorts.py damage.py export.py past.py person_numbers.py refusals.py round_trip.py) \
-	$(addprefix publishing/test_,first_plan.py frames.py running_example.py showing_once.py suppression.py) \
-	$(addprefix report/test_,documents.py signatures.py verify.py) \
-	$(addprefix verification/test_,cohort_rules.py cohorts_on_disk.py on_disk.py verify.py) \
-	$(addprefix drafts/test_,approvals.py commands.py drafts.py tampering.py) \
-	$(addprefix web/test_,guard.py policy_text.py records.py screens.py tasks.py) cli/test_commands.py cohorts columns engines/test_feasibility.py planning/test_plan.py)
-SLOW := $(addprefix --deselect=tests/,audit/test_crowds.py::test_crowds_are_those_of_the_twin_from_the_ledger_and_from_the_files[bucketised \
-	grouping/test_past.py::test_who_has_spent_most_is_not_the_holder_more_often_than_others \
-	ledger/test_past.py::test_exposures_beyond_a_narrow_number \
-	planning/test_plan.py::test_the_command report/test_verify.py::test_the_command \
-	utility/test_evaluation.py::test_another_registry_is_refused \
-	tables/test_roles.py::test_where_rows_are_people_no_repeated_id_is_preferred_to_a_unique_one)
 coverage: $(READY_DEV)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadfile --hypothesis-profile few \
-		-W "ignore:overflow encountered in scalar:RuntimeWarning" --cov --cov-report=term $(SLOW) $(SMALL)
+	NUMBA_DISABLE_JIT=1 $(TESTS) -m "not thorough" --hypothesis-profile few @tests/small.txt \
+		-W "ignore:overflow encountered in scalar:RuntimeWarning" --cov --cov-report=term
 
 docs: $(READY_DEV)
 	$(BIN)/mkdocs build --quiet --strict

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-from xdist.scheduler import LoadFileScheduling
 
 # A developer's runs look for new cases; a change is judged by the same cases whenever it is tried.
 settings.register_profile("the same every time", derandomize=True)
@@ -23,16 +22,16 @@ if os.environ.get("CI"):
 SPARK = "tests/spark/"
 
 
-class _ByFile(LoadFileScheduling):
-    """Each process takes whole files, and one of them all of Spark, where a session is slow."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return SPARK if nodeid.startswith(SPARK) else super()._split_scope(nodeid)
-
-
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _ByFile:
-    return _ByFile(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Each process takes whole files, and one of them all of Spark, where a session is slow."""
+    from xdist.scheduler import LoadFileScheduling  # not there beside the stores' packages
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return SPARK if nodeid.startswith(SPARK) else super()._split_scope(nodeid)
+
+    return ByFile(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

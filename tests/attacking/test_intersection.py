@@ -1,5 +1,5 @@
-"""What the attack by intersection believes: sums, draws and fitted weights, against all ways to come
-by the counts."""
+"""What the attack by intersection believes: sums, draws and fitted weights, against all ways to
+come by the counts."""
 
 from __future__ import annotations
 

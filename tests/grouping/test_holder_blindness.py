@@ -10,12 +10,13 @@ import pytest
 from grouping.blindness import BARS, HELD, bets_on_positions
 from grouping.positions import Bets, bets, orders_of, pooled, telling
 from grouping.releases import Spread, Values
+from marks import thorough
 
 SEEDS = range(4)
 SPREADS: tuple[Spread, ...] = ("uniform", "clustered")
 
 
-@pytest.mark.parametrize("values", BARS)
+@pytest.mark.parametrize("values", ["frequent", thorough("rare")])
 def test_no_position_in_a_group_gives_the_holder_away(values: Values) -> None:
     """Eight tables, because of one alone chance would put too many holders somewhere; in each form
     and direction, and with a past."""

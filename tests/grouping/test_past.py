@@ -14,6 +14,7 @@ from hypothesis import given
 
 from grouping.cases import Case, case, cases, number_line
 from grouping.naive import PastGroup, Person, links_and_survival
+from marks import thorough
 from model.settings import unhurried
 from serigraph.grouping.counts import clear, tally
 from serigraph.grouping.layout import Cell, GroupingInput
@@ -67,8 +68,9 @@ def test_people_are_sorted_by_what_the_strategy_asks_for_them(problem: Case) -> 
     assert all(a <= b + 1 / 32 for a, b in pairwise(found) if b != inf)
 
 
-@pytest.mark.parametrize("holders", [1, 5])
-@pytest.mark.parametrize("interleave", [True, False])
+@pytest.mark.parametrize(
+    ("interleave", "holders"), [(True, 1), (False, 5), thorough(True, 5), thorough(False, 1)]
+)
 def test_who_has_spent_most_is_not_the_holder_more_often_than_others(
     interleave: bool, holders: int
 ) -> None:
