@@ -320,3 +320,63 @@ def test_holders_among_the_needy_do_not_change_how_people_are_dealt() -> None:
             dealt = holding(problem, records).groups().group
             sizes[blind].add(tuple(sorted(np.bincount(dealt).tolist())))
     assert len(sizes[True]) == 1 < len(sizes[False])
+
+
+PAIRS = [frozenset({0, 1}), frozenset({1, 2}), frozenset({0, 2})] * 2  # no two fit into a group
+
+
+@pytest.mark.parametrize("has_past", [False, True])
+def test_sets_that_exclude_each_other_do_not_change_who_is_dealt_together(has_past: bool) -> None:
+    """All of them are in one corner, or with people who need large groups, and do not fit into the
+    groups there would be room for. These then become fewer, and stay with the same people."""
+    people = 200 if has_past else 32
+    past = (PastGroup(20, {0: 9}),)
+    problem = case(
+        [
+            Person((0 if has_past else i,), frozenset(), past if has_past and i < 20 else ())
+            for i in range(people)
+        ],
+        [number_line(people)],
+        [Geometric(Fraction(3, 2)) if has_past else ConstantRatio(1)] * 3,
+        [HALF] * 3,
+        interleave=True,
+        blind=True,
+    )
+    records = [*PAIRS, *[frozenset[int]()] * (people - len(PAIRS))]
+    assert changes_with_an_exchange(problem, records) is False
+
+
+def test_neighbourhoods_that_are_cut_blind_have_room_for_all_holders() -> None:
+    """Bottom-up, most holders are in one neighbourhood, which must not grow because of that."""
+    found = {}
+    for blind in CUTS:
+        problem = case(
+            [Person((i,), frozenset()) for i in range(600)],
+            [number_line(600)],
+            [ConstantRatio(1)],
+            [HALF],
+            method="bottom-up",
+            blind=blind,
+        )
+        records = [frozenset({0} if i < 120 and i % 4 else ()) for i in range(600)]
+        found[blind] = changes_with_an_exchange(problem, records)
+    assert found == {False: True, True: False}
+
+
+def test_districts_have_room_for_all_holders_in_groups_of_the_smallest_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Eight groups of five hide sixteen of the twenty holders who are all in the first district."""
+    monkeypatch.setattr(districts, "DISTRICT", 40)
+    monkeypatch.setattr(districts, "SAMPLED", 40)
+    problem = case(
+        [Person((i,), frozenset()) for i in range(160)],
+        [number_line(160)],
+        [ConstantRatio(1)],
+        [HALF],
+        interleave=True,
+        minimum_size=5,
+        blind=True,
+    )
+    records = [frozenset({0} if i < 40 and i % 2 else ()) for i in range(160)]
+    assert changes_with_an_exchange(problem, records) is False
