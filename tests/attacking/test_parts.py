@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from serigraph.attacking.evidence import Evidence, Seen, Truth
-from serigraph.attacking.intersection import ever_published
-from serigraph.attacking.scoring import interval, promised
+from serigraph.attacking.intersection import Intersection, ever_published
+from serigraph.attacking.scoring import interval, promised, run
 
 
 def release(group: list[int], counts: dict[int, int]) -> Seen:
@@ -42,6 +43,17 @@ def test_who_is_suspected_twice_holds_a_value_that_stays() -> None:
     assert found.person.tolist() == [0, 1, 2, 3, 4]
     assert found.chance[0] > 0.999
     assert found.chance[1:].max() < 0.001
+
+
+def test_a_finding_says_how_many_bets_rest_on_an_approximation() -> None:
+    both = evidence(release([0, 0, 0, 1, 1, 1], {0: 1}), release([0, 1, 1, 0, 0, 1], {0: 1}))
+    wide = replace(both.releases[0], size=np.array([6, 3]))  # regions overlap
+    told = replace(both, releases=(wide, both.releases[1]))
+    for seen, expected in ((both, 0), (told, 1)):
+        truth = Truth(seen, (np.array([0]), np.array([0])), (np.ones(6, bool), np.ones(6, bool)))
+        finding = run(Intersection("it", 0.8), seen, truth, np.random.default_rng(1))
+        assert finding.approximate == expected
+        assert [each[:11] for each in finding.doubts()] == ["it: 1 of 1 "] * expected
 
 
 def test_the_promise_multiplies_releases() -> None:

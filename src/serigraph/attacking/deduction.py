@@ -26,7 +26,7 @@ def deduce(part: Linked) -> NDArray[np.float64] | None:
     chance = np.zeros(len(group))
     while True:
         members = _in_groups(group[is_open], len(left))
-        if (members < left).any():
+        if (left < 0).any() or (members < left).any():
             return None
         holds = is_open & _in_any(group, members == left, left > 0)
         clear = is_open & _in_any(group, left == 0)

@@ -39,7 +39,7 @@ class _Tables(NamedTuple):
 
 def sum_every_way(linked: Linked) -> NDArray[np.float64]:
     """The chance that each person of a part was ever published as a holder; not a number if that is
-    too much to sum up."""
+    too much to sum up, or no way has a weight that floats can hold."""
     found = np.full(len(linked.person), np.nan)
     bits = np.log2(linked.count + 1)
     order = _passing(linked.group, linked.start, linked.member, bits, np.log2(_MOST_STATES))
@@ -211,6 +211,8 @@ def _sum_up(
         now = no[:width] + yes[:width]
         for e in range(tables.ends[i], tables.ends[i + 1]):
             now = _closed(now, tables.step_at_end[e], count[tables.closed[e]])
+        if now.max() <= 0:
+            return found  # there is no way to come by the counts
         now /= now.max()
     then = np.ones(1)
     for i in range(people - 1, -1, -1):
