@@ -32,7 +32,8 @@ from faults.scenarios import (
 from faults.shim import Commands, Fault
 from serigraph.errors import LedgerDamaged
 
-SHARE = {POWER_CUT: 0.04, "I/O error": 0.015, "full disk": 0.03, "no memory": 0.01}
+# At least one case of each kind in each scenario.
+SHARE = {POWER_CUT: 0.02, "I/O error": 0.008, "full disk": 0.015, "no memory": 0.005}
 
 
 @pytest.fixture(scope="module")
