@@ -221,7 +221,6 @@ def test_no_file_and_no_series(path: Path, hospital: Clinic, tmp_path: Path) -> 
 
 _PUBLISH_WITH_SMALL_FILES = """
 import resource, sys
-from marks import thorough
 import serigraph
 from serigraph.cli import main
 from serigraph.publishing import publish

@@ -116,8 +116,9 @@ def _opening(
     noted: NDArray[np.int64],
     turn: int,
 ) -> float:
-    """The bits of the groups that are opened by each ``member`` who has not passed; those counted
-    are ``noted`` with the ``turn``."""
+    """The ``bits`` of the groups that are opened by each ``member`` who has not passed, of which
+    ``has_passed`` tells: those of a row of ``group`` that are ``is_new``. Those counted are
+    ``noted`` with the ``turn``."""
     more = 0.0
     for i in member:
         if not has_passed[i]:

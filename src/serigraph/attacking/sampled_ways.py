@@ -146,7 +146,7 @@ def _walk(
     groups: _Groups, chain: _Chain, law: Law, rounds: int, draw: np.random.Generator
 ) -> NDArray[np.int64]:
     """The number of ``rounds`` after which each person is shown anywhere. In a round the ``chain``
-    draws the holders of each of the ``groups`` anew, under a ``law``."""
+    draws the holders of each of the ``groups`` anew by ``draw``, under a ``law``."""
     releases = groups.group.shape[1]
     times = np.zeros(len(chain.number), dtype=np.int64)
     nowhere = np.zeros(releases, dtype=np.bool_)

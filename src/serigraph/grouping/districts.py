@@ -284,7 +284,7 @@ def arrange(  # nine parameters: what one pass over the people reads, and what i
 
 
 @kernel
-def check_cells(
+def check_cells(  # nine parameters: what a pass over the cells reads, and what it writes
     f: GroupingInput,
     s: Scratch,
     order: NDArray[np.uint32],
