@@ -6,6 +6,11 @@ gave to each group that is *open*: one with members who have passed and members 
 table has the weight of each combination of these numbers. So the number of open groups, not that of
 people, decides whether a part can be summed up. A walk back gives each combination the weight of
 all that may follow. A person was never shown in those ways in which it adds nothing to any group.
+
+In kernels, ``count`` is the number of holders that a group shows, or each of the groups; ``table``
+the weights of combinations; ``step`` how far apart two of its cells are of which one has one more
+holder in a group, which has one of so many ``states``; ``share`` the part of a weight that moves or,
+in a law, the chance to hold the value at first, which one ``keeps`` or ``gets`` with these chances.
 """
 
 from __future__ import annotations

@@ -9,6 +9,10 @@ sampling). And a holder changes places with another member in all groups that th
 Each chain begins with holders who are drawn by lot, and knows nothing of the truth. How far apart
 chains stay says how well they mix, and is the error. A chain that is not worth several independent
 draws is stuck: then nothing is said.
+
+In kernels, ``groups`` says who is in which of them, and ``group`` alone in which group each person
+is in each release; ``chain`` is the way that is changed; ``law`` that of the value; ``draw`` the
+generator; ``a`` and ``b`` are two people; ``no`` and ``yes`` the weights of not holding it, and of it.
 """
 
 from __future__ import annotations
