@@ -9,7 +9,7 @@ all that may follow. A person was never shown in those ways in which it adds not
 
 In kernels, ``count`` is the number of holders that a group shows, or each of the groups; ``table``
 the weights of combinations; ``step`` how far apart two of its cells are of which one has one more
-holder in a group, which has one of so many ``states``; ``share`` the part of a weight that moves or,
+holder in a group, which has one of ``states``; ``share`` the part of a weight that moves or,
 in a law, the chance to hold the value at first, which one ``keeps`` or ``gets`` with these chances.
 """
 

@@ -12,7 +12,7 @@ draws is stuck: then nothing is said.
 
 In kernels, ``groups`` says who is in which of them, and ``group`` alone in which group each person
 is in each release; ``chain`` is the way that is changed; ``law`` that of the value; ``draw`` the
-generator; ``a`` and ``b`` are two people; ``no`` and ``yes`` the weights of not holding it, and of it.
+generator; ``a`` and ``b`` are two people; ``no`` and ``yes`` weigh not holding it and holding it.
 """
 
 from __future__ import annotations
